@@ -41,7 +41,7 @@ def _codes(error: type[HalflapError]) -> list[str]:
     return [error.code, *(code for inner in error.__subclasses__() for code in _codes(inner))]
 
 
-_OTHER = (codes.ConfigCode, codes.CheckCode, codes.RunCode, codes.HttpCode, codes.OtherCode)
+_OTHER = (codes.RaisedCode, codes.ConfigCode, codes.CheckCode, codes.RunCode, codes.HttpCode, codes.OtherCode)
 CODES = [*_codes(HalflapError), *(code for family in _OTHER for code in get_args(family))]
 """Every error code."""
 

@@ -67,7 +67,7 @@ def test_the_trust_in_one_server_is_not_trust_in_another() -> None:
 def test_a_tool_is_admitted_unless_it_is_blocked_or_held() -> None:
     policy().admit(tool(), Snapshot(changed={NAME: ("description",)}), None)
     held = Snapshot(changed={NAME: ("description", "input schema")}, held=frozenset({NAME}))
-    with pytest.raises(ToolHeldError, match=r"description, input schema.*`halflap trust --tool mcp__s__t`"):
+    with pytest.raises(ToolHeldError, match=r"description and input.*`halflap trust --tool mcp__s__t`"):
         policy().admit(tool(), held, None)
     blocking = Policy(Config.from_mapping({"servers": [], "tools": {"block": [NAME]}}))
     with pytest.raises(ToolBlockedError, match=r"`tools\.block: mcp__s__t`"):

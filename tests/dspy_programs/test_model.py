@@ -15,7 +15,7 @@ import pytest
 from dspy_programs.chat_server import Answer, Asked, chatting, said
 from dspy_programs.running import KEY, QUESTION, configured, echo, playing, program, running, step
 from halflap.config import ProgramsConfig
-from halflap.core.errors import ProgramCacheError, ProgramFailedError
+from halflap.core.errors import ProgramError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ async def test_bad_answers_are_explained_without_the_key_and_never_cached(
 
     async with playing(tmp_path, answer) as (programs, _):
         for trouble, (_answer, reason) in TROUBLES.items():
-            with pytest.raises(ProgramFailedError, match=f"(?s){reason}") as caught:
+            with pytest.raises(ProgramError, match=f"(?s){reason}") as caught:
                 await programs.run(asking, {"question": trouble})
             assert KEY[:8] not in str(caught.value)
             assert "hidden" not in str(caught.value)
@@ -78,7 +78,7 @@ async def test_a_slow_absent_or_missing_model_is_reported(tmp_path: Path) -> Non
             (ProgramsConfig(), "programs:\n  lm:"),
         ):
             async with running(config, tmp_path) as programs:
-                with pytest.raises(ProgramFailedError, match=reason):
+                with pytest.raises(ProgramError, match=reason):
                     await programs.run(program(), QUESTION)
     assert model.count == 1
 
@@ -88,7 +88,7 @@ async def test_a_redirect_is_not_followed(name: str, tmp_path: Path) -> None:
     with chatting(lambda _: {"reply": "elsewhere"}) as other:
         moved = Answer(status=307, headers={"location": f"{other.url}/chat/completions"})
         async with playing(tmp_path, lambda _: moved, model=name) as (programs, model):
-            with pytest.raises(ProgramFailedError):
+            with pytest.raises(ProgramError):
                 await programs.run(program(), QUESTION)
         assert (model.count >= 1, other.count) == (True, 0)
 
@@ -153,7 +153,7 @@ async def test_a_damaged_answer_is_asked_for_again_and_an_unusable_cache_is_an_e
         await asyncio.to_thread(file.write_bytes, b"garbage" * 1000)
         for cache in (file.parent, file):
             async with running(configured(model.url, cache=cache), tmp_path) as others:
-                with pytest.raises(ProgramCacheError) as caught:
+                with pytest.raises(ProgramError) as caught:
                     await others.run(program(), QUESTION)
             assert caught.value.seed_code == "CACHE_ERROR"
         assert model.count == 2

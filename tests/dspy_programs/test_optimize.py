@@ -12,7 +12,7 @@ import pytest
 
 from dspy_programs.chat_server import Answer, Asked
 from dspy_programs.running import Tools, playing, program, step
-from halflap.core.errors import ProgramFailedError, UsageError
+from halflap.core.errors import ProgramError, UsageError
 from halflap.core.values import CallContext
 from halflap.dspy.library import Library, SavedProgram
 from halflap.dspy.optimize import optimize, read_examples, split
@@ -92,7 +92,7 @@ async def test_a_failing_model_or_a_cancellation_saves_nothing(tmp_path: Path) -
                 examples=EXAMPLES, metric="exact",
             )  # fmt: skip
 
-        with pytest.raises(ProgramFailedError, match="refused the key"):
+        with pytest.raises(ProgramError, match="refused the key"):
             await work()
         assert model.count < 10
         before, model.answer = model.count, lambda _: Answer(delay=100)

@@ -18,7 +18,7 @@ from cli.program import configure, environment, halflap
 from faults import recording
 from faults.recording import RUN
 from halflap import Gateway
-from halflap.core.errors import RecordFailedError
+from halflap.core.errors import HalflapError
 from halflap.store import open_store
 from servers.memory import Memory, definition
 from store.rows import call, putting, run_of, server, tool
@@ -100,9 +100,9 @@ async def test_what_must_be_recorded_is_refused_while_it_cannot_be() -> None:
         assert [one.outcome for one in await gateway.recent_calls()] == ["ok"]
         await make_unwritable(gateway)
         for _ in range(2):
-            with pytest.raises(RecordFailedError, match="readonly"):
+            with pytest.raises(HalflapError, match="readonly"):
                 await gateway.call("mcp__s__t", text="x")
-            with pytest.raises(RecordFailedError):
+            with pytest.raises(HalflapError, match=r"traces\.required"):
                 await gateway.execute("print(1)")
 
 
@@ -116,7 +116,7 @@ async def test_a_store_that_cannot_be_opened_gets_later_what_happened_unless_tha
         given = {**settings, "traces": {"required": required}}
         async with Gateway.open(given, servers={"s": Memory(definition("t", "text"))}) as gateway:
             await gateway.refresh()
-            with pytest.raises(RecordFailedError) if required else nullcontext():
+            with pytest.raises(HalflapError, match=r"traces\.required") if required else nullcontext():
                 await gateway.call("mcp__s__t", text="x")
     folder.unlink()
     async with Gateway.open(settings) as gateway:

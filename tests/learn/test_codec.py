@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halflap.core.errors import HalflapError, ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import HalflapError, ShapeError, ShapeTooNewError
 from halflap.learn import (
     NOTHING,
     Learned,
@@ -49,7 +49,7 @@ def test_a_newer_version_is_refused() -> None:
 
 @pytest.mark.parametrize("data", [None, [], {}, {"version": "1"}, {"version": 1}, {"version": True}, 5])
 def test_other_json_is_refused(data: Any) -> None:
-    with pytest.raises(ShapeBrokenError):
+    with pytest.raises(ShapeError):
         from_json(data)
 
 
@@ -100,7 +100,7 @@ def test_impossible_nesting_is_refused() -> None:
     for _ in range(100):
         place["items"] = {"kinds": {"array": 1}}
         place = place["items"]
-    with pytest.raises(ShapeBrokenError):
+    with pytest.raises(ShapeError):
         from_json(data)
 
 
@@ -119,7 +119,7 @@ def test_outcomes_are_learned_apart_and_in_batches() -> None:
     assert learned.text == infer(["done"])
     assert learned.error == infer(["Error: no", {"e": 1}])
     assert Learned.from_json(json.loads(json.dumps(learned.to_json()))) == learned
-    with pytest.raises(ShapeBrokenError):
+    with pytest.raises(ShapeError):
         Learned.from_json([])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import ShapeError, ShapeTooNewError
 from halflap.gateway import Gateway
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
@@ -76,7 +76,7 @@ def test_lineage_is_exported_and_adds_nothing_where_it_comes_from() -> None:
 )
 def test_damaged_lineage_is_refused(wrong: Any) -> None:
     data = {**exported([ROW], THERE, None), "lineage": wrong}
-    with pytest.raises(ShapeBrokenError):
+    with pytest.raises(ShapeError):
         read_export(data, HERE)
 
 
@@ -126,12 +126,12 @@ GOOD = exported([ROW], THERE, None)
     ],
 )
 def test_a_damaged_file_is_refused(data: Any) -> None:
-    with pytest.raises(ShapeBrokenError):
+    with pytest.raises(ShapeError):
         read_export(data, HERE)
 
 
 def test_hostile_names_are_written_out_in_the_error() -> None:
-    with pytest.raises(ShapeBrokenError) as refused:
+    with pytest.raises(ShapeError) as refused:
         read_export(_with(shapes=[], server="x\n", tool="one\x1b[31m"), HERE)
     assert str(refused.value).isprintable()
 

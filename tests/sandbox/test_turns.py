@@ -34,7 +34,7 @@ async def hold(turns: Turns, *principals: str) -> AsyncExitStack:
 
 
 async def test_one_principal_never_takes_the_last_place() -> None:
-    turns = Turns(3, "programs")
+    turns = Turns(3, "program")
     async with await hold(turns, *["ann"] * 10):
         with pytest.raises(BusyError):
             async with turns.turn("ann", 0.01):
@@ -44,20 +44,20 @@ async def test_one_principal_never_takes_the_last_place() -> None:
 
 
 async def test_a_single_place_goes_to_everyone() -> None:
-    async with Turns(1, "programs").turn("ann", 0):
+    async with Turns(1, "program").turn("ann", 0):
         pass
 
 
 async def test_where_nobody_else_can_come_every_place_is_used() -> None:
-    turns = Turns(2, "programs")
+    turns = Turns(2, "program")
     async with await hold(turns, "local"), turns.turn("local", 0):
         pass
 
 
 async def test_a_caller_that_waited_too_long_is_told_when_to_come_again() -> None:
-    turns = Turns(1, "programs")
+    turns = Turns(1, "program")
     async with turns.turn("ann"):
-        with pytest.raises(BusyError, match="1 programs are running") as caught:
+        with pytest.raises(BusyError, match="running 1 program") as caught:
             async with turns.turn("bob", 0.01):
                 pass
     assert (caught.value.code, caught.value.retry_after) == ("busy", 5)
@@ -66,7 +66,7 @@ async def test_a_caller_that_waited_too_long_is_told_when_to_come_again() -> Non
 
 
 async def test_places_go_round_among_those_who_wait() -> None:
-    turns = Turns(1, "programs")
+    turns = Turns(1, "program")
     order: list[str] = []
 
     async def work(principal: str) -> None:
@@ -85,7 +85,7 @@ async def test_places_go_round_among_those_who_wait() -> None:
 @settings(max_examples=examples(300))
 def test_places_are_never_exceeded_nor_lost(places: int, work: list[tuple[str, int, bool]]) -> None:
     async def scenario() -> None:
-        turns, now, done = Turns(places, "programs"), Counter[str](), 0
+        turns, now, done = Turns(places, "program"), Counter[str](), 0
 
         async def one(principal: str, steps: int) -> None:
             nonlocal done

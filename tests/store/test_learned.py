@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.core.errors import StoreAheadError, StoreError
+from halflap.core.errors import StoreError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned, infer
 from halflap.store import DriftEvent, ToolKey, WatermarkChange
@@ -45,7 +45,7 @@ async def test_what_another_process_has_read_is_not_added(store: Store) -> None:
     await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange(None, "1")})
     await store.add_learned("logs", {KEY: learned({"a": 1})}, sources={"x": WatermarkChange("1", "2")})
     for before in (None, "1", "3"):
-        with pytest.raises(StoreAheadError):
+        with pytest.raises(StoreError, match="Another process"):
             await store.add_learned(
                 "logs",
                 {KEY: learned({"a": 1})},

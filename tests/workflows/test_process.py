@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from halflap.core.errors import WorkflowBusyError
+from halflap.core.errors import HalflapError
 from halflap.workflows.examples import example_nets
 from halflap.workflows.run.process import MAX_PER_CLIENT, Jobs
 from support import PATIENCE
@@ -19,7 +19,7 @@ async def test_a_client_with_too_many_jobs_is_refused_while_another_is_not() -> 
     jobs = Jobs(PATIENCE)
     running = [asyncio.create_task(jobs.run("score", ASKED, "eve")) for _ in range(MAX_PER_CLIENT)]
     await asyncio.sleep(0)
-    with pytest.raises(WorkflowBusyError):
+    with pytest.raises(HalflapError, match="running for you"):
         await jobs.run("score", ASKED, "eve")
     other = asyncio.create_task(jobs.run("score", ASKED, "bob"))
     answers = await asyncio.gather(*running, other)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from halflap.core.errors import FileError
+from halflap.core.errors import UsageError
 
 STDIN, STORE = "-", "store"
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".log"})
@@ -34,13 +34,16 @@ def _files(path: Path) -> list[Path]:
         found = sorted(_logs_in(path)) if path.is_dir() else [path]
         exists = path.exists()
     except (OSError, ValueError) as error:
-        raise FileError(f"{str(path)!r} cannot be read: {error}.") from None
+        raise UsageError(f"{str(path)!r} cannot be read: {error}.", code="file") from None
     if not exists:
-        raise FileError(f"There is no file {str(path)!r}. Give files, folders, - for stdin, or store.")
+        raise UsageError(
+            f"There is no file {str(path)!r}. Give files, folders, - for stdin, or store.", code="file"
+        )
     if not found:
-        raise FileError(
+        raise UsageError(
             f"There is no log in {path}: no file with {', '.join(sorted(_SUFFIXES))} in its name. To read a file with "
-            "another name, name the file itself."
+            "another name, name the file itself.",
+            code="file",
         )
     return found
 

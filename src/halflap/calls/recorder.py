@@ -17,7 +17,7 @@ from halflap.calls.redact import Redactor, redact_record, without_values
 from halflap.calls.writer import Writer
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
-from halflap.core.errors import RecordFailedError, StoreError
+from halflap.core.errors import HalflapError, StoreError
 from halflap.store import Breach, CallRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -108,12 +108,17 @@ class Recorder:
     async def commit(self, record: CallRecord | RunRecord, level: Record | None = None) -> None:
         """Write what is about to be done.
 
-        A store that fails or hangs does not prevent it, unless `traces.required` is set: then `RecordFailedError`.
+        A store that fails or hangs does not prevent it, unless `traces.required` is set: then the error `record-failed` is raised.
         """
         level = self._traces.record if level is None else level
         is_written = level == "off" or await self._write_now(record, level)
         if self.is_required and level != "off" and (not is_written or self._store.trouble is not None):
-            raise RecordFailedError(self._store.trouble or self.writer.problem or "The store is too slow.")
+            reason = self._store.trouble or self.writer.problem or "The store is too slow."
+            raise HalflapError(
+                f"This was not done: it cannot be recorded, and `traces.required` is set. {reason} "
+                "See `halflap doctor`.",
+                code="record-failed",
+            )
 
     async def end_run(self, record: RunRecord) -> bool:
         """Write a run that ended and return whether its whole output is kept. Much output follows in the background."""

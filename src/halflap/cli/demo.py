@@ -23,7 +23,7 @@ from halflap.cli.command import Invocation, command
 from halflap.cli.commands.doctor import count_tokens
 from halflap.cli.output import one_line, safe, working
 from halflap.config import Config
-from halflap.core.errors import DemoError
+from halflap.core.errors import HalflapError
 from halflap.core.text import plural
 from halflap.core.values import Result
 from halflap.demo import demo_config
@@ -124,9 +124,10 @@ async def play(console: Console, *, full: bool = False) -> None:
 
 def _expect(holds: bool, expected: str, actual: object) -> None:
     if not holds:
-        raise DemoError(
+        raise HalflapError(
             f"The demo failed: expected {expected}, got {actual}. Reinstall Halflap, or report this. Your own "
-            "configuration and data are not involved."
+            "configuration and data are not involved.",
+            code="demo",
         )
 
 

@@ -16,8 +16,6 @@ from typer import Argument, Option
 
 from halflap.cli.output import note, one_line, write
 from halflap.core.errors import (
-    ConfirmationNeededError,
-    FileError,
     ToolRefusedError,
     UpstreamError,
     UsageError,
@@ -90,7 +88,7 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ConfirmationNeededError(f"{refusal} No terminal to confirm on; use --yes.")
+        raise UsageError(f"{refusal} No terminal to confirm on; use --yes.", code="confirmation-needed")
     try:
         answer = _ask(f"{question} [y/N] ")
     except KeyboardInterrupt:
@@ -192,9 +190,11 @@ def read_at_most(file: Path, limit: int) -> bytes:
                 data = stream.read(limit + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "its name is not valid"
-        raise FileError(f"{where} can't be read: {reason}. Name a file that you may read.") from None
+        raise UsageError(
+            f"{where} can't be read: {reason}. Name a file that you may read.", code="file"
+        ) from None
     if len(data) > limit:
-        raise FileError(f"{where} is larger than {limit // 1_000_000} MB.")
+        raise UsageError(f"{where} is larger than {limit // 1_000_000} MB.", code="file")
     return data
 
 
@@ -207,7 +207,7 @@ def write_text(text: str, output: Path | None) -> None:
     try:
         output.write_text(text, encoding="utf-8", errors="surrogatepass")
     except OSError as error:
-        raise FileError(
-            f"{output} can't be written: {error.strerror}. Name a file that you may write."
+        raise UsageError(
+            f"{output} can't be written: {error.strerror}. Name a file that you may write.", code="file"
         ) from None
     note(f"Written to {output}.")

@@ -1,12 +1,28 @@
-"""Error codes that no exception class carries. Each code, these and the exceptions', has a paragraph in `errors.md`.
+"""Error codes that do not belong to an exception class in `errors`.
 
-Source code is typed with these literals, so mypy rejects a code that is not listed. The codes of exceptions are in
-`errors`. Tests check that every code has one heading in `errors.md`, and every heading is a code.
+Every code has a section in `errors.md`. Code is typed with these literals, so mypy rejects an unlisted one.
 """
 
 from __future__ import annotations
 
 from typing import Literal
+
+RaisedCode = Literal[
+    "confirmation-needed",
+    "demo",
+    "dspy-program-cache",
+    "dspy-program-timeout",
+    "file",
+    "record-failed",
+    "script-not-found",
+    "scripts-too-deep",
+    "store-ahead",
+    "token-file",
+    "workflow-busy",
+    "workflow-failed",
+    "workflow-timeout",
+]
+"""Codes passed to an exception where it is raised."""
 
 ConfigCode = Literal[
     "config-not-found",

@@ -1,18 +1,13 @@
 """Every failure that Halflap anticipates.
 
     HalflapError
-    ├── ConfigError               the configuration: every problem, with file and line
-    ├── UsageError                the request makes no sense as asked
-    │   ├── ServerNotFoundError
-    │   ├── ScriptNotFoundError
-    │   ├── ConfirmationNeededError   a person has to confirm, and none can be asked
-    │   └── FileError                 a named file cannot be read or written
+    ├── ConfigError               mistakes in the configuration, each with file and line
+    ├── UsageError                the request is not valid; nothing was done
+    │   └── ServerNotFoundError
     ├── RunNotFoundError
     ├── StoreError
     │   ├── StoreTooNewError          written by a newer Halflap
-    │   ├── StoreBrokenError          damaged, or not a store
-    │   └── StoreAheadError           another process added the same thing first
-    ├── RecordFailedError         `traces.required`, and it cannot be recorded
+    │   └── StoreBrokenError          damaged, or not a store
     ├── ToolError                 a tool cannot be called, or the call failed
     │   ├── ToolNotFoundError
     │   ├── ToolBlockedError          blocked by the configuration
@@ -21,38 +16,28 @@
     │   ├── InvalidArgumentsError
     │   ├── ToolFailedError           the server answered with a protocol error
     │   └── InputRequiredError        the server asks for more input first
-    ├── UpstreamError             a server behind Halflap
+    ├── UpstreamError             a server behind Halflap failed
     │   ├── UpstreamUnavailableError  not started or not reachable
-    │   │   └── SignInNeededError         a person has to sign in first
+    │   │   └── SignInNeededError
     │   ├── UpstreamLostError         connection lost during a call, which may have taken effect
     │   └── CallTimeoutError
     ├── SignInError               signing in to a server failed
-    ├── ShapeError                a stored learned shape
-    │   ├── ShapeTooNewError
-    │   └── ShapeBrokenError
+    ├── ShapeError                learned data cannot be read
+    │   └── ShapeTooNewError
     ├── BackfillError             a log cannot be read to its end
     ├── ScriptError               a file is not a script, or a saved script cannot be used
-    ├── ProgramError              a saved DSPy program
+    ├── ProgramError              a DSPy program failed
     │   ├── ProgramNotFoundError
-    │   ├── ProgramBrokenError        its folder is invalid: every problem
-    │   ├── ProgramInputsError
-    │   ├── ProgramFailedError
-    │   ├── ProgramTimeoutError
-    │   └── ProgramCacheError
-    ├── WorkflowError             a workflow is invalid: every problem, with its path
-    ├── WorkflowFailedError       the analysis of a workflow failed
-    ├── WorkflowTimeoutError
-    ├── WorkflowBusyError
+    │   ├── ProgramBrokenError        its file is invalid
+    │   └── ProgramInputsError
+    ├── WorkflowError             a workflow is invalid
     ├── ClientFileError           a client's configuration file cannot be read or changed
-    ├── BusyError                 too many programs are running; try again later
+    ├── BusyError                 too many programs are running
     ├── SandboxError              programs cannot run here
-    │   └── ScriptsTooDeepError       scripts call each other too deeply
-    ├── ServeError                our own server cannot start
-    │   └── TokenFileError
-    └── DemoError                 the demo did not show what it should
+    └── ServeError                our own server cannot start
 
-A message says what is wrong, where, and what to do next. `code` is stable: scripts should look at it, and
-`halflap explain CODE` explains it.
+`code` is stable and `halflap explain CODE` explains it; messages may change. A class exists where code catches it or
+its message is built from parts; elsewhere the code is an argument: `UsageError(message, code="file")`.
 """
 
 from __future__ import annotations
@@ -60,26 +45,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from halflap.core.text import join, quote, shorten
+from halflap.core.text import join, plural, quote, shorten
 
 if TYPE_CHECKING:
-    from halflap.core.codes import ConfigCode
+    from halflap.core.codes import ConfigCode, RaisedCode
 
 SeedCode = Literal["PROGRAM_NOT_FOUND", "INVALID_INPUTS", "EXECUTION_ERROR", "TIMEOUT_ERROR", "CACHE_ERROR"]
 """The `code` in error objects of the `dspy_` and `gepa_` tools."""
 
+_SEED_CODES: Mapping[str, SeedCode] = {
+    "tool-not-found": "PROGRAM_NOT_FOUND",
+    "dspy-program-not-found": "PROGRAM_NOT_FOUND",
+    "invalid-arguments": "INVALID_INPUTS",
+    "dspy-program-inputs": "INVALID_INPUTS",
+    "workflow": "INVALID_INPUTS",
+    "busy": "TIMEOUT_ERROR",
+    "dspy-program-timeout": "TIMEOUT_ERROR",
+    "workflow-timeout": "TIMEOUT_ERROR",
+    "workflow-busy": "TIMEOUT_ERROR",
+    "dspy-program-cache": "CACHE_ERROR",
+}
 _MAX_LISTED = 20
-"""Problems that a message lists; the exception carries them all."""
+"""Problems listed in a message; the exception carries all of them."""
 _MAX_NAMED = 10
 
 
 class HalflapError(Exception):
-    """The root: anything that Halflap raises on purpose."""
+    """Base class of all errors that Halflap raises on purpose."""
 
-    code: ClassVar[str] = "halflap"
-    seed_code: ClassVar[SeedCode] = "EXECUTION_ERROR"
+    code: str = "halflap"
+
+    def __init__(self, message: str, *, code: RaisedCode | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+    @property
+    def seed_code(self) -> SeedCode:
+        return _SEED_CODES.get(self.code, "EXECUTION_ERROR")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -100,8 +105,6 @@ class ConfigProblem:
 
 
 class ConfigError(HalflapError):
-    """The configuration cannot be used. Carries every problem found, not only the first."""
-
     code = "config"
 
     def __init__(self, problems: Sequence[ConfigProblem]) -> None:
@@ -117,22 +120,8 @@ class ServerNotFoundError(UsageError):
     code = "server-not-found"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        self.name = name
-        self.known = tuple(known)
-        there = f"The servers are: {', '.join(self.known)}." if known else "No server is configured."
-        super().__init__(f"There is no server named {quote(name)}. {there}")
-
-
-class ScriptNotFoundError(UsageError):
-    code = "script-not-found"
-
-
-class ConfirmationNeededError(UsageError):
-    code = "confirmation-needed"
-
-
-class FileError(UsageError):
-    code = "file"
+        servers = f"The servers are: {', '.join(known)}." if known else "No server is configured."
+        super().__init__(f"There is no server named {quote(name)}. {servers}")
 
 
 class RunNotFoundError(HalflapError):
@@ -140,7 +129,7 @@ class RunNotFoundError(HalflapError):
 
     def __init__(self, identifier: str) -> None:
         super().__init__(
-            f"There is no run {quote(identifier)}. It may have expired; `halflap runs` lists the runs on record."
+            f"There is no run {quote(identifier)}. It may have expired; `halflap runs` lists the recorded runs."
         )
 
 
@@ -156,10 +145,6 @@ class StoreBrokenError(StoreError):
     code = "store-broken"
 
 
-class StoreAheadError(StoreError):
-    code = "store-ahead"
-
-
 @dataclass(frozen=True, slots=True)
 class ArgumentProblem:
     """One argument that does not match the tool's input schema."""
@@ -168,7 +153,7 @@ class ArgumentProblem:
     expected: str
     received: str
     what: Literal["wrong", "missing", "unknown", "more"] = "wrong"
-    """`more` is not about an argument: it ends a list that was cut short."""
+    """`more` ends a list that was cut short."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
@@ -189,27 +174,14 @@ def _takes(signature: str) -> str:
     return f"It takes: {signature}" if signature else ""
 
 
-class RecordFailedError(HalflapError):
-    code = "record-failed"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"This was not done, because it cannot be recorded and `traces.required` is set. {reason} "
-            "See `halflap doctor`."
-        )
-
-
 class ToolError(HalflapError):
-    """A tool cannot be called, or the call failed."""
-
     code = "tool"
 
 
 class ToolNotFoundError(ToolError):
-    """No tool of that name is known; `unavailable_reason` is set where its server can't be asked."""
+    """No tool has this name; `unavailable_reason` is set if its server could not be asked."""
 
     code = "tool-not-found"
-    seed_code = "PROGRAM_NOT_FOUND"
 
     def __init__(
         self,
@@ -247,7 +219,6 @@ class ToolBlockedError(ToolError):
     code = "tool-blocked"
 
     def __init__(self, name: str, rule: str) -> None:
-        self.name = name
         self.rule = rule
         super().__init__(f"{quote(name)} is not available: {rule} blocks it.")
 
@@ -256,9 +227,8 @@ class ToolHeldError(ToolError):
     code = "tool-held"
 
     def __init__(self, name: str, changed: Sequence[str]) -> None:
-        self.name = name
         super().__init__(
-            f"{quote(name)} is held: its {', '.join(changed) or 'definition'} changed since it was accepted. "
+            f"{quote(name)} is held: its {join(changed) or 'definition'} changed since it was accepted. "
             f"Review it with `halflap inspect {name}`, then accept it with `halflap trust --tool {name}`."
         )
 
@@ -269,10 +239,8 @@ class ToolRefusedError(ToolError):
 
 class InvalidArgumentsError(ToolError):
     code = "invalid-arguments"
-    seed_code = "INVALID_INPUTS"
 
     def __init__(self, name: str, problems: Sequence[ArgumentProblem], signature: str = "") -> None:
-        self.name = name
         self.problems = tuple(problems)
         super().__init__(
             _listed(f"Invalid arguments for {quote(name)}; nothing was sent.", problems, _takes(signature))
@@ -283,7 +251,6 @@ class ToolFailedError(ToolError):
     code = "tool-failed"
 
     def __init__(self, name: str, server: str, rpc_code: int, message: str, data: Any = None) -> None:
-        self.name = name
         self.server = server
         self.rpc_code = rpc_code
         self.message = message
@@ -292,7 +259,7 @@ class ToolFailedError(ToolError):
 
 
 class InputRequiredError(ToolError):
-    """A server answered a request with questions; ``result`` goes to the client, which repeats it with the answers."""
+    """`result` has the server's questions; the client repeats its request with the answers."""
 
     code = "input-required"
 
@@ -302,7 +269,7 @@ class InputRequiredError(ToolError):
 
 
 class ClientRefusedError(Exception):
-    """The client cannot be asked, or answered with an error; goes back to the server that asked."""
+    """The client cannot be asked, or answered with an error; returned to the server that asked."""
 
     def __init__(self, rpc_code: int, message: str, data: Any = None) -> None:
         self.rpc_code = rpc_code
@@ -312,8 +279,6 @@ class ClientRefusedError(Exception):
 
 
 class UpstreamError(HalflapError):
-    """A failure of a server behind Halflap; ``server`` is its name."""
-
     code = "upstream"
 
     def __init__(self, server: str, message: str) -> None:
@@ -327,8 +292,6 @@ class UpstreamUnavailableError(UpstreamError):
 
 
 class SignInNeededError(UpstreamUnavailableError):
-    """The server wants a person to sign in; the message has the command."""
-
     code = "sign-in-needed"
 
 
@@ -345,15 +308,11 @@ class SignInError(HalflapError):
 
 
 class ShapeError(HalflapError):
-    code = "shape"
+    code = "shape-broken"
 
 
 class ShapeTooNewError(ShapeError):
     code = "shape-too-new"
-
-
-class ShapeBrokenError(ShapeError):
-    code = "shape-broken"
 
 
 class BackfillError(HalflapError):
@@ -364,12 +323,12 @@ class BusyError(HalflapError):
     """No place became free in time; `retry_after` is in seconds."""
 
     code = "busy"
-    seed_code = "TIMEOUT_ERROR"
 
     def __init__(self, running: int, what: str, retry_after: int = 5) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"Halflap is busy: {running} {what} are running. Nothing was run. Try again in about {retry_after} s."
+            f"Halflap is busy running {plural(running, what)}, and nothing was run. "
+            f"Try again in about {retry_after} s."
         )
 
 
@@ -377,37 +336,26 @@ class SandboxError(HalflapError):
     code = "sandbox"
 
 
-class ScriptsTooDeepError(SandboxError):
-    code = "scripts-too-deep"
-
-
 class ScriptError(HalflapError):
     code = "script"
 
 
 class ProgramError(HalflapError):
-    code = "dspy-program"
+    code = "dspy-program-failed"
 
 
 class ProgramNotFoundError(ProgramError):
     code = "dspy-program-not-found"
-    seed_code = "PROGRAM_NOT_FOUND"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        self.name = name
-        self.known = tuple(known)
-        super().__init__(
-            f"Program not found: {shorten(name)}. Available programs: [{', '.join(map(shorten, self.known))}]"
-        )
+        available = ", ".join(map(shorten, known))
+        super().__init__(f"Program not found: {shorten(name)}. Available programs: [{available}]")
 
 
 class ProgramBrokenError(ProgramError):
-    """The folder of a DSPy program is invalid. Carries every problem found, not only the first."""
-
     code = "dspy-program-broken"
 
     def __init__(self, name: str, problems: Sequence[str]) -> None:
-        self.name = name
         self.problems = tuple(problems)
         first = f"The DSPy program {quote(name)} cannot be used:"
         super().__init__(f"{first} {problems[0]}" if len(problems) == 1 else _listed(first, problems))
@@ -415,34 +363,13 @@ class ProgramBrokenError(ProgramError):
 
 class ProgramInputsError(ProgramError):
     code = "dspy-program-inputs"
-    seed_code = "INVALID_INPUTS"
 
     def __init__(
         self, name: str, problems: Sequence[ArgumentProblem] = (), takes: str = "", *, message: str = ""
     ) -> None:
-        self.name = name
         self.problems = tuple(problems)
         first = f"Invalid inputs for the DSPy program {quote(name)}; nothing was run."
         super().__init__(message or _listed(first, problems, _takes(takes)))
-
-
-class ProgramFailedError(ProgramError):
-    code = "dspy-program-failed"
-
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        self.reason = reason
-        super().__init__(f"The DSPy program {quote(name)} failed: {reason}")
-
-
-class ProgramTimeoutError(ProgramError):
-    code = "dspy-program-timeout"
-    seed_code = "TIMEOUT_ERROR"
-
-
-class ProgramCacheError(ProgramError):
-    code = "dspy-program-cache"
-    seed_code = "CACHE_ERROR"
 
 
 class WorkflowProblem(NamedTuple):
@@ -457,10 +384,7 @@ class WorkflowProblem(NamedTuple):
 
 
 class WorkflowError(HalflapError):
-    """A workflow is invalid. Carries every problem found, each with its path."""
-
     code = "workflow"
-    seed_code = "INVALID_INPUTS"
 
     def __init__(
         self, problems: Sequence[tuple[str, str]], what: str = "This is not a valid workflow."
@@ -470,31 +394,9 @@ class WorkflowError(HalflapError):
         super().__init__(_listed(what, self.problems))
 
 
-class WorkflowFailedError(HalflapError):
-    code = "workflow-failed"
-
-
-class WorkflowTimeoutError(HalflapError):
-    code = "workflow-timeout"
-    seed_code = "TIMEOUT_ERROR"
-
-
-class WorkflowBusyError(HalflapError):
-    code = "workflow-busy"
-    seed_code = "TIMEOUT_ERROR"
-
-
 class ClientFileError(HalflapError):
     code = "client-file"
 
 
 class ServeError(HalflapError):
     code = "serve"
-
-
-class TokenFileError(ServeError):
-    code = "token-file"
-
-
-class DemoError(HalflapError):
-    code = "demo"

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from halflap.core.errors import FileError, HalflapError, ProgramBrokenError, UsageError
+from halflap.core.errors import HalflapError, ProgramBrokenError, UsageError
 from halflap.core.files import read_limited, replacing
 from halflap.core.text import visible
 
@@ -75,7 +75,7 @@ class ToolFolder(ABC, Generic[T]):
         try:
             data, _ = read_limited(self.file(name), self.most_bytes, regular=True, follow=False)
         except OSError as error:
-            raise FileError(f"it cannot be read: {error.strerror}.") from None
+            raise UsageError(f"it cannot be read: {error.strerror}.", code="file") from None
         digest = sha256(data).hexdigest()
         if self._parsed.get(name, ("",))[0] != digest:
             self._parsed[name] = digest, self.parse(name, data)
@@ -97,7 +97,7 @@ class ToolFolder(ABC, Generic[T]):
             with replacing(file) as target:
                 target.write(data)
         except OSError as error:
-            raise FileError(f"{file} cannot be written: {error.strerror}.") from error
+            raise UsageError(f"{file} cannot be written: {error.strerror}.", code="file") from error
         return parsed
 
     def remove(self, name: str) -> None:
@@ -105,7 +105,9 @@ class ToolFolder(ABC, Generic[T]):
         try:
             self.file(name).unlink()
         except OSError as error:
-            raise FileError(f"{self.file(name)} cannot be removed: {error.strerror}.") from error
+            raise UsageError(
+                f"{self.file(name)} cannot be removed: {error.strerror}.", code="file"
+            ) from error
 
     def file(self, name: str) -> Path:
         return self.path / f"{name}{self.suffix}"

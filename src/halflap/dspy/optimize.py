@@ -12,7 +12,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import FileError, UsageError
+from halflap.core.errors import UsageError
 from halflap.core.values import CallContext, canonical
 from halflap.dspy.runner import tool_caller
 from halflap.dspy.spec import ProgramSpec, State, read_json
@@ -108,7 +108,7 @@ def read_examples(path: Path, spec: ProgramSpec) -> list[Example]:
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}.") from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", code="file") from None
     takes, returns = spec.input_schema, spec.output_schema
     # An example may have fewer outputs than the program, but no others.
     schema = {

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.environment import install_command
 from halflap.core.errors import (
     HalflapError,
-    ProgramCacheError,
-    ProgramFailedError,
-    ProgramTimeoutError,
+    ProgramError,
     UsageError,
 )
 from halflap.core.text import quote
@@ -106,30 +104,34 @@ class Runner:
             async with asyncio.timeout_at(deadline):
                 answer = await work
         except TimeoutError:
-            raise ProgramTimeoutError(
+            raise ProgramError(
                 f"The DSPy program {quote(name)} was stopped after {loop.time() - began:.3g} s. The limit is "
-                "`programs.timeout_seconds`, or the time left to the caller."
+                "`programs.timeout_seconds`, or the time left to the caller.",
+                code="dspy-program-timeout",
             ) from None
         except ProcessEndedError as error:
             reason = f"the process that runs DSPy ended: {error}. The next call starts a new one."
-            raise ProgramFailedError(name, reason) from None
+            raise _failed(name, reason) from None
         match answer:
             case {"result": result}:
                 found: dict[str, Any] = result
                 return found
             case {"kind": "cache", "error": message}:
                 advice = "Set `programs.cache` to another folder, or to `off`."
-                raise ProgramCacheError(f"The DSPy program {quote(name)} was not run: {message} {advice}")
+                raise ProgramError(
+                    f"The DSPy program {quote(name)} was not run: {message} {advice}",
+                    code="dspy-program-cache",
+                )
             case {"kind": "usage", "error": message}:
                 raise UsageError(message)
-        raise ProgramFailedError(name, answer["error"])
+        raise _failed(name, answer["error"])
 
     async def start(self, name: str, show: Callable[[str], None] | None = None) -> ChildProcess:
         """Start a child process; `show` gets what is printed in it, instead of the log."""
         # Key and address come from the configuration alone, never from the environment.
         lm = self._config.lm
         if lm is None:
-            raise ProgramFailedError(
+            raise _failed(
                 name,
                 "no language model is configured. Name one in the configuration file:\n"
                 "programs:\n"
@@ -137,7 +139,7 @@ class Runner:
             )
         if await asyncio.to_thread(find_spec, "dspy") is None:
             how = await asyncio.to_thread(install_command, "dspy")
-            raise ProgramFailedError(name, f"running it needs DSPy: {how}")
+            raise _failed(name, f"running it needs DSPy: {how}")
         settings = {
             "lm": {**lm.model_dump(mode="json"), "timeout": lm.timeout or self._config.timeout_seconds},
             "cache": self._cache,
@@ -151,7 +153,7 @@ class Runner:
         for name in program.spec.tools:
             tool = self._tool(name)
             if tool is None:
-                raise ProgramFailedError(program.name, f"it uses {name}, which is not in the catalogue.")
+                raise _failed(program.name, f"it uses {name}, which is not in the catalogue.")
             tools[name] = tool
         key = " ".join([program.source_hash, *(tool.hash for tool in tools.values())])
         return {"key": key, **described(program.spec, tools)}
@@ -186,6 +188,10 @@ def tool_caller(call: Call, context: CallContext) -> CallTool:
         return _cut(f"Error: {text}" if result.is_error else text)
 
     return call_tool
+
+
+def _failed(name: str, reason: str) -> ProgramError:
+    return ProgramError(f"The DSPy program {quote(name)} failed: {reason}")
 
 
 def _cut(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
 
-from halflap.core.errors import ShapeBrokenError, ShapeTooNewError
+from halflap.core.errors import ShapeError, ShapeTooNewError
 from halflap.learn.formats import FORMATS
 from halflap.learn.merge import bounded, merge_optional, merge_records, unnamed
 from halflap.learn.names import is_name, is_tag_value
@@ -90,11 +90,11 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
 def from_json(data: Any, where: str = "") -> Shape:
     """Read a shape and trust nothing in it; `where` begins the paths in errors.
 
-    Raises `ShapeTooNewError` for a newer version, `ShapeBrokenError` for anything that no version wrote.
+    Raises `ShapeTooNewError` for a newer version, `ShapeError` for anything that no version wrote.
     """
     version = data.get("version") if isinstance(data, dict) else None
     if type(version) is not int or version < 1:
-        raise ShapeBrokenError(f"{where or 'This'} is not a learned shape: it has no known version.")
+        raise ShapeError(f"{where or 'This'} is not a learned shape: it has no known version.")
     if version > VERSION:
         raise ShapeTooNewError(
             f"This learned shape is of version {version}, and this Halflap reads up to {VERSION}. "
@@ -105,11 +105,9 @@ def from_json(data: Any, where: str = "") -> Shape:
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         path = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))[:_LONGEST_PATH]
-        raise ShapeBrokenError(f"The shape cannot be read: {path or 'it'}: {problem['msg']}.") from None
+        raise ShapeError(f"The shape cannot be read: {path or 'it'}: {problem['msg']}.") from None
     if bounded(shape) != shape:
-        raise ShapeBrokenError(
-            f"The shape cannot be read: {where or 'it'} has more places than are ever kept."
-        )
+        raise ShapeError(f"The shape cannot be read: {where or 'it'} has more places than are ever kept.")
     return shape
 
 
@@ -136,7 +134,7 @@ class _PlaceForm(_Form):
 
     def read(self, left: int) -> Place:
         if left < 0:
-            raise ShapeBrokenError("The shape cannot be read: it is deeper than it says.")
+            raise ShapeError("The shape cannot be read: it is deeper than it says.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
             # What was a tag by earlier rules, or by those of another gateway, may be data by ours.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from halflap.core.errors import ShapeBrokenError
+from halflap.core.errors import ShapeError
 from halflap.learn.codec import from_json, to_json
 from halflap.learn.infer import Observer
 from halflap.learn.merge import merge, with_inner
@@ -55,7 +55,7 @@ class Learned:
     @classmethod
     def from_json(cls, data: Any) -> Learned:
         if not isinstance(data, dict) or not data.keys() <= set(OUTCOMES):
-            raise ShapeBrokenError(f"What was learned of a tool is an object with {', '.join(OUTCOMES)}.")
+            raise ShapeError(f"What was learned of a tool is an object with {', '.join(OUTCOMES)}.")
         return cls(**{outcome: from_json(data[outcome], outcome) for outcome in OUTCOMES if outcome in data})
 
 

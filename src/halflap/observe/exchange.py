@@ -16,7 +16,7 @@ from pydantic import (
     ValidationError,
 )
 
-from halflap.core.errors import ShapeBrokenError, ShapeError, ShapeTooNewError
+from halflap.core.errors import ShapeError, ShapeTooNewError
 from halflap.core.text import visible
 from halflap.graph.lineage import Lineage
 from halflap.learn import Learned
@@ -142,12 +142,12 @@ def read_export(data: Any, installation: str, *, values: bool = False) -> Import
             continue
         kept = shapes.setdefault(f"{IMPORTED}{entry.origin}", {})
         if key in kept:
-            raise ShapeBrokenError(f"The export has an entry twice. {_NOTHING_IMPORTED}")
+            raise ShapeError(f"The export has an entry twice. {_NOTHING_IMPORTED}")
         kept[key] = learned if values and file.values else learned.without_values()
     lineage = {f"{IMPORTED}{one.origin}": one.flows for one in file.lineage if not one.origin.startswith(own)}
     origins = [one.origin for one in file.lineage]
     if len(set(origins)) < len(origins):
-        raise ShapeBrokenError(f"The export has an origin twice. {_NOTHING_IMPORTED}")
+        raise ShapeError(f"The export has an origin twice. {_NOTHING_IMPORTED}")
     own_origins = [*origins, *(one.origin for one in file.learned)]
     return Imported(shapes, sum(one.startswith(own) for one in own_origins), lineage)
 
@@ -164,7 +164,7 @@ def _validated(data: Any) -> _Export:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ShapeBrokenError(
+        raise ShapeError(
             f"This is not an export of `halflap schema export`, or it is damaged: {where}: "
             f"{visible(first['msg'], _MAX_NAME)}. {_NOTHING_IMPORTED}"
         ) from error
@@ -180,7 +180,5 @@ def _read_shapes(entry: _Learned) -> tuple[ToolKey, Learned]:
         raise
     except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
         name = visible(f"{key.server}.{key.tool}", _MAX_NAME)
-        raise ShapeBrokenError(
-            f"What was learned of {name} is damaged: {error} {_NOTHING_IMPORTED}"
-        ) from error
+        raise ShapeError(f"What was learned of {name} is damaged: {error} {_NOTHING_IMPORTED}") from error
     return key, learned

@@ -31,7 +31,7 @@ class Programs:
         self._config = services.config
         self._code_of = code_of
         # Places for each depth: a run waits only for deeper ones, so runs never wait for each other in a circle.
-        self._turns = [Turns(self._config.max_programs, "programs") for _ in range(DEEPEST + 1)]
+        self._turns = [Turns(self._config.max_programs, "program") for _ in range(DEEPEST + 1)]
 
     async def ready(self) -> Readiness:
         """Return where programs run and which layers confine them, or why none can run."""

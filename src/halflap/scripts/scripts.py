@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from halflap.core.errors import InvalidArgumentsError, ScriptError, ScriptNotFoundError, UsageError
+from halflap.core.errors import InvalidArgumentsError, ScriptError, UsageError
 from halflap.core.values import SCRIPTS, CallContext, Listing, Result, Tool
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import argument_problems, compile_schema, parse_schema
@@ -85,8 +85,9 @@ class Scripts:
             raise ScriptError(f"The script {name!r} cannot be used: {saved.broken[name]}")
         if name not in saved.valid:
             known = ", ".join(saved.valid) or "none"
-            raise ScriptNotFoundError(
-                f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py."
+            raise UsageError(
+                f"There is no script {name!r}. Scripts: {known}. To run a file, give a path or a name that ends in .py.",
+                code="script-not-found",
             )
         return saved.valid[name]
 

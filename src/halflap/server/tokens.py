@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from halflap.config import token_hash
-from halflap.core.errors import TokenFileError
+from halflap.core.errors import ServeError
 from halflap.core.values import principal_of_person, principal_of_token
 
 if TYPE_CHECKING:
@@ -90,13 +90,16 @@ def keep_token(folder: Path) -> tuple[str, Path, bool]:
         token = file.read_text(encoding="ascii").strip()
         file.chmod(0o600)
     except OSError as error:
-        raise TokenFileError(
-            f"The token cannot be kept in {file}: {error.strerror}. Make that a file which you can read and write."
+        raise ServeError(
+            f"The token cannot be kept in {file}: {error.strerror}. Make that a file which you can read and write.",
+            code="token-file",
         ) from error
     except UnicodeDecodeError:
         token = ""
     if not token.isprintable() or not token:
-        raise TokenFileError(f"{file} holds no token. Delete it: the next start makes another.")
+        raise ServeError(
+            f"{file} holds no token. Delete it: the next start makes another.", code="token-file"
+        )
     return token, file, made
 
 

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
-from halflap.core.errors import ShapeBrokenError, ShapeTooNewError, StoreAheadError, StoreTooNewError
+from halflap.core.errors import ShapeError, ShapeTooNewError, StoreError, StoreTooNewError
 from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned
 from halflap.store.database import Database, exclusive, transactional
@@ -45,7 +45,7 @@ class KnowledgeStore(Database):
 
         `observed_calls` are recorded calls that `shapes` rest on. If any of them was learned from before, nothing is
         added and those are returned: try again without them. `sources` are watermarks of what was read; if another
-        process has moved one of them, nothing is added and `StoreAheadError` is raised.
+        process has moved one of them, nothing is added and `StoreError` (`store-ahead`) is raised.
         """
         query = "SELECT id FROM calls WHERE observed = 1 AND id IN"
         if taken := frozenset(row["id"] for row in transaction.select_in(query, observed_calls)):
@@ -53,8 +53,9 @@ class KnowledgeStore(Database):
         sources = sources or {}
         marks = _read_watermarks(transaction) if sources else {}
         if any(marks.get(source) != change.before for source, change in sources.items()):
-            raise StoreAheadError(
-                "Another process has counted this data meanwhile. Nothing was added; run the command again."
+            raise StoreError(
+                "Another process has counted this data meanwhile. Nothing was added; run the command again.",
+                code="store-ahead",
             )
         merged = {}
         for key, new in shapes.items():
@@ -218,7 +219,7 @@ def _stored(transaction: Transaction, origin: str, key: ToolKey) -> Learned | No
         raise StoreTooNewError(
             f"What is known of {key.server}.{key.tool} cannot be added to. {error}"
         ) from error
-    except (ShapeBrokenError, ValueError, RecursionError) as error:
+    except (ShapeError, ValueError, RecursionError) as error:
         logger.warning("What %s learned of %s.%s is damaged and starts over: %s", origin, *key[:2], error)
         return None
 
@@ -235,7 +236,7 @@ def _read_shapes(
         key = ToolKey(row["server"], row["tool"], row["definition_hash"])
         try:
             shapes = Learned.from_json(json.loads(row["shapes"]))
-        except (ShapeTooNewError, ShapeBrokenError, ValueError, RecursionError) as error:
+        except (ShapeError, ValueError, RecursionError) as error:
             logger.warning("What %s learned of %s.%s is left out: %s", row["origin"], *key[:2], error)
             continue
         found.append(StoredShape(*key, row["origin"], shapes))

@@ -28,7 +28,7 @@ from halflap.cli.output import (
     visible,
     working,
 )
-from halflap.core.errors import BackfillError, ShapeBrokenError, UsageError
+from halflap.core.errors import BackfillError, ShapeError, UsageError
 from halflap.core.text import join, plural
 from halflap.gateway import Gateway
 from halflap.observe import drift_json
@@ -155,11 +155,9 @@ async def import_learned(
     try:
         data = parse_json(text.decode("utf-8-sig"))
     except ValueError as error:
-        raise ShapeBrokenError(
-            f"{file} can't be read: {json_problem(error)}. Nothing was imported."
-        ) from None
+        raise ShapeError(f"{file} can't be read: {json_problem(error)}. Nothing was imported.") from None
     except RecursionError:
-        raise ShapeBrokenError(f"{file} is nested too deeply. Nothing was imported.") from None
+        raise ShapeError(f"{file} is nested too deeply. Nothing was imported.") from None
     async with invocation.gateway(config) as gateway:
         imported = await gateway.learned.import_from(data)
     shapes = [(key, shape) for each in imported.shapes.values() for key, shape in each.items()]

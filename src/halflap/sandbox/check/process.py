@@ -96,7 +96,7 @@ class Examiner:
     def __init__(self, orders: Orders | None = None) -> None:
         self._orders = orders or Orders()
         self._pool = Pool(_PROFILE, self._instructions)
-        self._turns = Turns(_AT_ONCE, "checks")
+        self._turns = Turns(_AT_ONCE, "check")
 
     @property
     def server(self) -> ForkServer | None:

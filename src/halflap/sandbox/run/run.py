@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import new_id
 from halflap.core.errors import (
     HalflapError,
-    ScriptsTooDeepError,
+    SandboxError,
     ToolBlockedError,
     ToolNotFoundError,
     ToolRefusedError,
@@ -77,9 +77,10 @@ class Services:
 def check_depth(context: CallContext) -> None:
     """Raise if this run would be nested too deeply."""
     if context.depth > DEEPEST:
-        raise ScriptsTooDeepError(
+        raise SandboxError(
             f"It was not run: scripts and DSPy programs can call each other {DEEPEST} deep, and this one would be "
-            "one more. Do they call each other in a circle?"
+            "one more. Do they call each other in a circle?",
+            code="scripts-too-deep",
         )
 
 

@@ -17,10 +17,7 @@ from typing import Any
 
 from halflap.core.errors import (
     HalflapError,
-    WorkflowBusyError,
     WorkflowError,
-    WorkflowFailedError,
-    WorkflowTimeoutError,
 )
 
 Reflect = Callable[[str, float], Awaitable[str]]
@@ -49,8 +46,9 @@ class Jobs:
     ) -> dict[str, Any]:
         """Run a job. Raises `WorkflowError` for invalid arguments, and other errors if it is refused, too slow or fails."""
         if self._running[client] >= MAX_PER_CLIENT:
-            raise WorkflowBusyError(
-                f"{MAX_PER_CLIENT} analyses are running for you already. Wait for one to end."
+            raise HalflapError(
+                f"{MAX_PER_CLIENT} analyses are running for you already. Wait for one to end.",
+                code="workflow-busy",
             )
         self._running[client] += 1
         asked = {"job": job, "arguments": arguments, "seconds": self._seconds, "reflects": bool(reflect)}
@@ -62,9 +60,10 @@ class Jobs:
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise WorkflowTimeoutError(
+            raise HalflapError(
                 f"The analysis was stopped after {self._seconds:g} s, the limit in `workflows.timeout_seconds`. Ask about a part, or "
-                "raise the limit. Block-structured workflows are analysed much faster than others."
+                "raise the limit. Block-structured workflows are analysed much faster than others.",
+                code="workflow-timeout",
             ) from None
         finally:
             self._running[client] -= 1
@@ -111,7 +110,7 @@ def _answer(output: bytes, code: int | None) -> dict[str, Any]:
     if "problems" in found:
         raise WorkflowError([(path, message) for path, message in found["problems"]], found["what"])
     if "failed" in found:
-        raise WorkflowFailedError(f"The workflow could not be analysed: {found['failed']}")
+        raise HalflapError(f"The workflow could not be analysed: {found['failed']}", code="workflow-failed")
     answer: dict[str, Any] = found["answer"]
     return answer
 
