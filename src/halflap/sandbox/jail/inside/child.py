@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import ctypes
 import os
 import platform
 import random
@@ -44,10 +42,7 @@ class Profile(server.Profile):
         sys.path.clear()
         sys.path_importer_cache.clear()
         sys.argv = ["program.py"]
-        # Whatever imports lazily is used once before the fork, so that no process has to.
-        ctypes.CDLL(None, use_errno=True)
-        with contextlib.suppress(Exception), asyncio.Runner() as runner:
-            runner.run(asyncio.sleep(0))
+        _reset_signals()
         program.prepare()
         self._orders = orders
         self._filter = seccomp.build(orders["machine"])
@@ -80,12 +75,9 @@ class Profile(server.Profile):
         os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
         # Only tests that show what an attack would do without locks switch them off.
         if self._orders["lockdown"]:
-            for number in range(1, signal.NSIG):
-                with contextlib.suppress(OSError, ValueError):
-                    signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
             locks.lock(self._limits, self._filter, () if self._has_landlock else None)
+        # The only handler that the fork server has set.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         program.warm_up()
         # Forks share the state of random generators; one program must not predict another.
         random.seed()
@@ -94,6 +86,15 @@ class Profile(server.Profile):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=_DESCRIPTOR)
         connection.sendall(READY)
         return Channel(connection, self._orders["largest_value"], self._orders["calls_at_once"])
+
+
+def _reset_signals() -> None:
+    """Handle signals as a fresh Python does, whatever the gateway was started with; children inherit this."""
+    for number in range(1, signal.NSIG):
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def _limits(memory_bytes: int, cpu_seconds: int) -> dict[int, tuple[int, int]]:

@@ -111,7 +111,7 @@ def lock(
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
     if filtered is not None:
         program = _Filter(len(filtered) // 8, filtered)
-        result = _libc().prctl(_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
+        result = _libc.prctl(_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
         _check(result, "seccomp")
 
 
@@ -195,7 +195,7 @@ def _why_no_namespaces(enter: Callable[[], None]) -> str | None:
 def _unshare() -> None:
     """Enter new namespaces; the next child is the first process in them."""
     user, group = os.getuid(), os.getgid()
-    _check(_libc().unshare(_NEW_NAMESPACES), "unshare")
+    _check(_libc.unshare(_NEW_NAMESPACES), "unshare")
     own = Path("/proc/self")
     (own / "setgroups").write_text("deny", encoding="ascii")
     (own / "uid_map").write_text(f"{user} {user} 1", encoding="ascii")
@@ -223,26 +223,25 @@ def leave_files(furnish: Callable[[], None] | None = None, room: bytes = b"size=
 
     `furnish` can put files there while the old root is still visible; only then can anything be executed.
     """
-    libc = _libc()
-    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
+    _check(_libc.mount(None, b"/", None, ctypes.c_ulong(_RECURSIVE | _PRIVATE), None), "make mounts private")
     place = b"/tmp" if Path("/tmp").is_dir() else b"/proc"  # noqa: S108 -- covered in our own namespace alone
     flags = _NOSUID | _NODEV | (_NOEXEC if furnish is None else 0)
-    _check(libc.mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), room), "mount")
+    _check(_libc.mount(b"none", place, b"tmpfs", ctypes.c_ulong(flags), room), "mount")
     os.chdir(place)
     if furnish is not None:
         furnish()
     _syscall("pivot_root", b".", b".")
-    _check(libc.umount2(b".", _DETACH), "unmount")
+    _check(_libc.umount2(b".", _DETACH), "unmount")
     os.chdir("/")
     again = ctypes.c_ulong(flags | _REMOUNT | _READ_ONLY)
-    _check(libc.mount(b"none", b"/", None, again, None), "make read-only")
-    libc.sethostname(b"halflap", 7)
+    _check(_libc.mount(b"none", b"/", None, again, None), "make read-only")
+    _libc.sethostname(b"halflap", 7)
 
 
 def mount_folder(path: str, room: bytes) -> None:
     """Mount a folder in memory, in which files can be written but not executed."""
     flags = ctypes.c_ulong(_NOSUID | _NODEV | _NOEXEC)
-    _check(_libc().mount(b"none", path.encode(), b"tmpfs", flags, room), "mount")
+    _check(_libc.mount(b"none", path.encode(), b"tmpfs", flags, room), "mount")
 
 
 # Landlock ----------------------------------------------------------------------------------------------------
@@ -275,8 +274,8 @@ def _restrict(exceptions: Sequence[tuple[int, int]]) -> None:
 # The C library -----------------------------------------------------------------------------------------------
 
 
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+# Loaded once, because every child uses it: loading creates a class, whose memory the child would have to copy.
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def _check(result: int, what: str) -> int:
@@ -288,10 +287,10 @@ def _check(result: int, what: str) -> int:
 
 def _prctl(option: int, *arguments: int) -> None:
     padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    _check(_libc().prctl(option, *padded), "prctl")
+    _check(_libc.prctl(option, *padded), "prctl")
 
 
 def _syscall(name: str, *arguments: bytes | int | None) -> int:
     number = table(platform.machine())[name]
     plain = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
-    return _check(_libc().syscall(ctypes.c_long(number), *plain), name)
+    return _check(_libc.syscall(ctypes.c_long(number), *plain), name)

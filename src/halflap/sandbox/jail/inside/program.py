@@ -35,6 +35,7 @@ import asyncio, json
 (result,) = await asyncio.gather(_halflap_warm(text="a"))
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
+_PREPARATIONS = 10
 _WARM = "_halflap_warm"
 _LAST = "_halflap_last"
 _SCRIPT = "script"
@@ -44,7 +45,12 @@ _RESERVE_BYTES = 1 << 22
 
 
 def prepare() -> None:
-    """Use once what a program's start and end use, so that a locked process need not load it."""
+    """Run something small and something that fails before the first fork: a locked process can load nothing.
+
+    Code that has run often is changed by the interpreter, which children then need not do, each in memory of its own.
+    """
+    for _ in range(_PREPARATIONS):
+        warm_up()
     source = "import nothing_of_this_name"
     try:
         exec(_compile(source), {})  # noqa: S102 -- our own line, before the process is locked
