@@ -210,10 +210,13 @@ class Run(Host):
         if ending.outcome == "failed" and hint is None:
             doubts = doubts_text([*stopping(self._checked), *self._checked.doubts], ending.error)
         execution, record = self._report(ending, failure_text(ending, config, hint, doubts))
-        # The answer says where the whole output is, so it has to be stored before.
-        is_stored = await services.recorder.end_run(record)
-        kept = services.keeps if is_stored or services.keeps == "off" else "failed"
         printed, shown, whole = self._output.fit()
+        kept = services.keeps
+        if whole is None and not services.recorder.is_required:
+            services.recorder.add(record)
+        elif not await services.recorder.end_run(record) and kept != "off":
+            # The answer says where the whole output is, so it has to be stored before.
+            kept = "failed"
         text = report_text(execution, printed, whole, kept, config)
         return replace(execution, text=text, is_truncated=whole is not None, shown=tuple(shown))
 
