@@ -173,6 +173,31 @@ def test_a_tag_value_not_seen_yet_leaves_open_what_else_there_is() -> None:
     assert not closed.is_valid({"ok": "maybe", "id": 3})
 
 
+def test_a_rare_variant_shares_what_is_known_of_the_others() -> None:
+    paid = [{"status": "paid", "id": n, "note": "x" if n % 3 else None} for n in range(30)]
+    failed = [{"status": "failed", "id": n, "note": None, "error": {"code": n}} for n in range(4)]
+    fits = validator(infer(paid + failed, range(34)))
+    assert fits.is_valid({"status": "failed", "id": 1, "note": "y", "error": {"code": 2}})
+    assert not fits.is_valid({"status": "failed", "id": "1", "note": "y", "error": {"code": 2}})
+    assert not fits.is_valid({"status": "failed", "id": 1, "note": "y"})
+
+
+def test_chance_makes_no_variants() -> None:
+    for seed in range(20):
+        chance = random.Random(seed)
+        values = [
+            {"state": chance.choice(["CA", "NY"]), **{key: chance.choice([None, "x"]) for key in LETTERS}}
+            for _ in range(8)
+        ]
+        assert "anyOf" not in plain(values)
+
+
+def test_a_tag_that_is_missing_in_some_objects_keeps_variants_apart() -> None:
+    person = {"object": "user", "id": "a", "type": "person", "person": {"email": "x"}}
+    fits = validator(infer([person, {"object": "user", "id": "b"}] * 6))
+    assert not fits.is_valid({**person, "person": {}})
+
+
 def test_a_status_that_changes_nothing_else_makes_no_variants() -> None:
     values = [{"status": status, "id": 1} for status in ("open", "paid", "shipped")]
     assert plain(values)["properties"]["status"] == {"type": "string"}

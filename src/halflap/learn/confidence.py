@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from halflap.learn.shape import Place, Shape, Tally, add
-from halflap.learn.variants import repeated_values, variants_of
+from halflap.learn.variants import objects_of, repeated_values
 
 _DEVIATIONS = 1.645
 """Standard deviations: the bound holds in 95 of 100 cases."""
@@ -40,12 +40,15 @@ def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
     tallies += kinds.values()
     if enums and repeated_values(place):
         tallies += (place.values or {}).values()
-    variants = variants_of(place)
-    for variant in variants:
-        tallies += variant.values.values() if len(variants) > 1 else ()
-        tallies += (key.missing for key in variant.record.keys.values())
-        for _, inner in variant.record.places():
-            yield from _news(inner, enums=enums)
+    objects = objects_of(place)
+    keys = [*objects.shared.values()]
+    for variant in objects.variants:
+        tallies += variant.values.values()
+        keys += (variant.record.keys[name] for name in variant.own)
+    tallies += (key.missing for key in keys)
+    inner = [key.place for key in keys] + ([] if objects.every.rest is None else [objects.every.rest])
+    for one in inner:
+        yield from _news(one, enums=enums)
     if place.items is not None:
         yield from _news(place.items, enums=enums)
     yield from (tally.once for tally in tallies)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from halflap.learn.shape import KINDS, Place, Record, Shape, Tag
-from halflap.learn.variants import Variant, variants_of
+from halflap.learn.variants import Objects, objects_of
 from halflap.schema import path_of
 
 STABLE = 0.95
@@ -50,25 +50,25 @@ def _of_place(before: Place, now: Place, path: str) -> Iterator[Change]:
 
 
 def _of_objects(before: Place, now: Place, path: str) -> Iterator[Change]:
-    variants = variants_of(before)
+    objects = objects_of(before)
     for tag, record in sorted(now.records.items(), key=repr):
-        variant = _variant_of(variants, tag)
-        if variant is None:
-            known = sorted(str(value) for one in variants for value in one.values)
-            said = "none" if tag is None else f"{tag.key} {tag.value}"
-            yield Change(path, "new-variant", f"one of {', '.join(known)}", said)
+        known = _record_of(objects, tag)
+        if known is None:
+            values = sorted(str(value) for one in objects.variants for value in one.values)
+            found = "none" if tag is None else f"{tag.key} {tag.value}"
+            yield Change(path, "new-variant", f"one of {', '.join(values)}", found)
         else:
-            yield from _of_record(variant.record, record, path)
+            yield from _of_record(known, record, path)
 
 
-def _variant_of(variants: list[Variant], tag: Tag | None) -> Variant | None:
-    if len(variants) == 1:
-        return variants[0]
-    for variant in variants:
+def _record_of(objects: Objects, tag: Tag | None) -> Record | None:
+    if not objects.variants:
+        return objects.every
+    for variant in objects.variants:
         if variant.key is None and tag is None:
-            return variant
+            return variant.record
         if tag is not None and variant.key == tag.key and tag.value in variant.values:
-            return variant
+            return variant.record
     return None
 
 

@@ -71,13 +71,18 @@ def merge_places(one: Place, other: Place) -> Place:
 
 
 def merge_records(one: Record, other: Record) -> Record:
-    names = one.keys.keys() | other.keys.keys()
-    rest = merge_optional(one.rest, other.rest)
-    seen = add(one.seen, other.seen)
-    if one.crowded or other.crowded or len(names) > MOST_KEYS:
+    if one.crowded or other.crowded or len(one.keys.keys() | other.keys.keys()) > MOST_KEYS:
         places = (unnamed(key.place) for record in (one, other) for key in record.keys.values())
-        return Record(seen, {}, reduce(merge_optional, places, rest), crowded=True)
-    return Record(seen, {name: _merge_keys(name, one, other) for name in names}, rest)
+        rest = reduce(merge_optional, places, merge_optional(one.rest, other.rest))
+        return Record(add(one.seen, other.seen), {}, rest, crowded=True)
+    return join_records(one, other)
+
+
+def join_records(one: Record, other: Record) -> Record:
+    """Merge records that are not crowded, however many keys they have together."""
+    names = one.keys.keys() | other.keys.keys()
+    keys = {name: _merge_keys(name, one, other) for name in names}
+    return Record(add(one.seen, other.seen), keys, merge_optional(one.rest, other.rest))
 
 
 def unnamed(place: Place) -> Place:

@@ -6,16 +6,17 @@ Everything that was seen validates against the schema, and little else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
+from itertools import groupby
 from typing import Any
 
 from halflap.core.text import iso
 from halflap.learn.confidence import confidence
 from halflap.learn.merge import cut_below, merge_records
-from halflap.learn.shape import KINDS, Place, Record, Shape
-from halflap.learn.variants import Variant, repeated_values, variants_of
+from halflap.learn.shape import KINDS, Place, Record, Scalar, Shape
+from halflap.learn.variants import Objects, Variant, objects_of, repeated_values
 from halflap.schema import ANY, PLAIN, Field, Type, union
 
 _Schema = dict[str, Any]
@@ -72,17 +73,11 @@ def _size(shape: Shape, enums: bool) -> int:
 
 def _of_place(place: Place, enums: bool) -> _Schema:
     kinds = kinds_of(place)
-    variants = variants_of(place) if "object" in kinds else []
     schema: _Schema = {}
-    if "other" in kinds:
-        pass
-    elif len(variants) > 1:
-        others = [kind for kind in kinds if kind != "object"]
-        schema["anyOf"] = [*_branches(variants, enums), *([_plain(place, others, enums)] if others else [])]
-    else:
+    if "other" not in kinds:
         schema = _plain(place, kinds, enums)
-        for variant in variants:
-            schema |= _object(variant.record, enums)
+        if "object" in kinds:
+            schema |= _of_objects(objects_of(place), enums)
     if place.cut:
         schema["x-halflap"] = {"cut": ["depth"]}
     return schema
@@ -96,97 +91,112 @@ def _plain(place: Place, kinds: list[str], enums: bool) -> _Schema:
         schema["format"] = place.format
     if "array" in kinds and place.items is not None:
         schema["items"] = _of_place(place.items, enums)
-    values = repeated_values(place) if enums and set(kinds) <= {"string", "null"} else []
+    values = _enumerated(place, kinds) if enums else []
     if values:
-        schema["enum"] = [*values, *([None] if "null" in kinds else [])]
+        schema["enum"] = values
     return schema
 
 
-def _object(record: Record, enums: bool) -> _Schema:
-    schema: _Schema = {}
-    if record.keys:
-        keys = sorted(record.keys.items())
-        schema["properties"] = {name: _of_place(key.place, enums) for name, key in keys}
-        required = [name for name, key in keys if not key.missing.times]
-        if required:
-            schema["required"] = required
-    if record.rest is not None:
-        schema["additionalProperties"] = _of_place(record.rest, enums)
+def _of_objects(objects: Objects, enums: bool) -> _Schema:
+    """Write what holds for all objects at a place, and under `anyOf` what holds for each variant alone."""
+    every = objects.every
+    # Other keys have a schema: then all keys need one here, or the one of other keys would apply to them.
+    keys = objects.shared if every.rest is None else every.keys
+    schema = _keys({name: _of_place(key.place, enums) for name, key in keys.items()}, _required(every))
+    if every.rest is not None:
+        schema["additionalProperties"] = _of_place(every.rest, enums)
+    if objects.variants:
+        schema["anyOf"] = list(_branches(objects, enums))
     return schema
 
 
-def _branches(variants: list[Variant], enums: bool) -> Iterator[_Schema]:
-    """Write each variant, and what is known of objects whose tag has a value not seen yet."""
-    known: dict[str, list[Any]] = {}
-    for variant in variants:
-        if variant.key is not None:
-            known[variant.key] = [*known.get(variant.key, ()), *sorted(variant.values, key=repr)]
-    for variant in variants:
-        schema = _object(variant.record, enums)
-        if variant.key is None:
-            others = {key: {"not": {"enum": values}} for key, values in known.items()}
-            yield {"type": "object", **schema, "properties": {**others, **schema.get("properties", {})}}
-        else:
-            values = sorted(variant.values, key=repr)
-            yield _tagged(schema, variant.key, {"const": values[0]} if len(values) == 1 else {"enum": values})
-    # Of another kind of object, nothing is known but what is common to all, one level deep.
-    together = reduce(merge_records, (variant.record for variant in variants))
-    shallow = {name: key._replace(place=cut_below(key.place, 0)) for name, key in together.keys.items()}
-    rest = None if together.rest is None else cut_below(together.rest, 0)
-    common = _object(replace(together, keys=shallow, rest=rest), enums)
-    for key, values in known.items():
-        kinds = sorted({"boolean" if type(value) is bool else "string" for value in values})
-        if kinds != ["boolean"] or len(values) == 1:
-            yield _tagged(
-                common, key, {"type": kinds[0] if len(kinds) == 1 else kinds, "not": {"enum": values}}
-            )
+def _keys(properties: Mapping[str, _Schema], required: Iterable[str]) -> _Schema:
+    schema: _Schema = {"properties": dict(sorted(properties.items()))} if properties else {}
+    return {**schema, "required": sorted(required)} if required else schema
 
 
-def _tagged(schema: _Schema, key: str, tag: _Schema) -> _Schema:
-    # A crowded record requires nothing, and would accept objects without a tag.
-    required = sorted({*schema.get("required", ()), key})
-    properties = {**schema.get("properties", {}), key: tag}
-    return {"type": "object", **schema, "properties": properties, "required": required}
+def _required(record: Record) -> set[str]:
+    return {name for name, key in record.keys.items() if not key.missing.times}
+
+
+def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
+    """Write what holds for each variant alone, and that other values of a tag are possible."""
+    always = _required(objects.every)
+    # An object has the tag that comes first, so those of later keys have none of these.
+    earlier: dict[str, _Schema] = {}
+    for key, variants in groupby(objects.variants, lambda variant: variant.key):
+        known: list[Scalar] = []
+        for variant in variants:
+            properties = {**earlier}
+            for name in variant.own - {key}:
+                properties[name] = _of_place(variant.record.keys[name].place, enums) | earlier.get(name, {})
+            if key is not None:
+                values = sorted(variant.values, key=repr)
+                properties[key] = {"const": values[0]} if len(values) == 1 else {"enum": values}
+                known += values
+            yield _keys(properties, _required(variant.record) - always)
+        if key is not None:
+            earlier[key] = {"not": {"enum": known}}
+            kinds = sorted({"boolean" if type(value) is bool else "string" for value in known})
+            if kinds != ["boolean"] or len(known) == 1:
+                others = {"type": kinds[0] if len(kinds) == 1 else kinds, **earlier[key]}
+                yield _keys({**earlier, key: others}, {key} - always)
 
 
 def type_of(
     shape: Shape, *, enums: bool = False, is_opaque: Callable[[Record], bool] = lambda _: False
 ) -> Type:
     """Return the type of a shape; objects of which a program sees no fields are `is_opaque`."""
+    return _TypeBuilder(is_opaque, enums=enums).of_place(_fitting(shape.root))
 
-    def of_place(place: Place) -> Type:
+
+class _TypeBuilder:
+    def __init__(self, is_opaque: Callable[[Record], bool], *, enums: bool) -> None:
+        self._is_opaque = is_opaque
+        self._enums = enums
+
+    def of_place(self, place: Place) -> Type:
         kinds = kinds_of(place)
         if not kinds or "other" in kinds:
             return ANY
-        values = repeated_values(place) if enums and set(kinds) <= {"string", "null"} else []
+        values = _enumerated(place, kinds) if self._enums else []
         if values:
-            return Type("values", values=(*values, *([None] if "null" in kinds else [])))
-        others = [plain(place, kind) for kind in kinds if kind != "object"]
-        if "object" not in kinds:
-            return union(others)
-        objects = [of_object(variant) for variant in variants_of(place)] or [Type("object")]
+            return Type("values", values=tuple(values))
+        others = [self._plain(place, kind) for kind in kinds if kind != "object"]
+        objects = self._objects(objects_of(place)) if "object" in kinds else []
         return union([*objects, *others] if len(objects) > 1 else [*others, *objects])
 
-    def plain(place: Place, kind: str) -> Type:
+    def _plain(self, place: Place, kind: str) -> Type:
         if kind == "array":
-            return Type("array", items=None if place.items is None else of_place(place.items))
+            return Type("array", items=None if place.items is None else self.of_place(place.items))
         return Type(PLAIN[kind], format=place.format or None if kind == "string" else None)
 
-    def of_object(variant: Variant) -> Type:
-        record = variant.record
-        if is_opaque(record):
-            return ANY
-        fields = {
-            name: Field(name, of_place(key.place), not key.missing.times)
-            for name, key in sorted(record.keys.items())
-        }
-        if variant.key is not None:
-            tag = Type("values", values=tuple(sorted(variant.values, key=repr)))
-            fields[variant.key] = Field(variant.key, tag, required=True)
-        extra = None if record.rest is None else of_place(record.rest)
-        return Type("object", fields=tuple(fields.values()), extra=extra)
+    def _objects(self, objects: Objects) -> list[Type]:
+        shared = {name: self.of_place(key.place) for name, key in objects.shared.items()}
+        extra = None if objects.every.rest is None else self.of_place(objects.every.rest)
+        if not objects.variants:
+            return [self._object(objects.every, shared, extra)]
+        return [
+            self._object(variant.record, shared | self._own(variant), extra) for variant in objects.variants
+        ]
 
-    return of_place(_fitting(shape.root))
+    def _own(self, variant: Variant) -> dict[str, Type]:
+        own = {name: self.of_place(variant.record.keys[name].place) for name in variant.own}
+        if variant.key is not None:
+            own[variant.key] = Type("values", values=tuple(sorted(variant.values, key=repr)))
+        return own
+
+    def _object(self, record: Record, types: Mapping[str, Type], extra: Type | None) -> Type:
+        if self._is_opaque(record):
+            return ANY
+        required = _required(record)
+        fields = (Field(name, types[name], name in required) for name in sorted(record.keys))
+        return Type("object", fields=tuple(fields), extra=extra)
+
+
+def _enumerated(place: Place, kinds: list[str]) -> list[str | None]:
+    values = repeated_values(place) if set(kinds) <= {"string", "null"} else []
+    return [*values, None] if values and "null" in kinds else [*values]
 
 
 def _fitting(root: Place) -> Place:
