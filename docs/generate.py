@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from halflap.lint import Rule
-    from halflap.server.tools.tool import FrontTool
+    from halflap.server.tools.tool import OwnTool
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- Made by docs/generate.py: `make docs` regenerates it. -->\n\n"
@@ -314,10 +314,10 @@ in `_meta.halflap.code`; [Errors](../errors.md) explains each. Every tool can an
 """
 
 
-def own_tools() -> Sequence[FrontTool]:
+def own_tools() -> Sequence[OwnTool]:
     """Return all tools that a client can see."""
 
-    async def listed() -> Sequence[FrontTool]:
+    async def listed() -> Sequence[OwnTool]:
         with tempfile.TemporaryDirectory() as folder:
             async with Gateway.open(Config(data_dir=Path(folder))) as gateway:
                 return Front(gateway).tools
@@ -325,7 +325,7 @@ def own_tools() -> Sequence[FrontTool]:
     return asyncio.run(listed())
 
 
-def tools_page(tools: Sequence[FrontTool]) -> str:
+def tools_page(tools: Sequence[OwnTool]) -> str:
     """Return the page of our MCP tools."""
     anywhere = " and ".join(map(_link, _OF_EVERY_TOOL))
     parts = ["# MCP tools\n", _MADE.strip() + "\n", _TOOLS_INTRO.format(anywhere=anywhere)]

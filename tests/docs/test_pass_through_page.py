@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from halflap.server.client import ANSWER_SECONDS
-from halflap.server.requests import MAX_OPEN, MAX_OPEN_EACH
+from halflap.server.parking import MAX_PARKED, MAX_PARKED_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
 from support import ROOT
 
@@ -29,6 +29,6 @@ def test_every_row_of_the_table_is_bound_to_tests() -> None:
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:
     page = (ROOT / "docs" / "pass-through.md").read_text()
-    assert (MAX_OPEN_EACH, ANSWER_SECONDS) == (8, 600)
-    assert f"{MAX_OPEN} in all" in page
+    assert (MAX_PARKED_EACH, ANSWER_SECONDS) == (8, 600)
+    assert f"{MAX_PARKED} in all" in page
     assert f"At most {MAX_ENTRIES:,} prompts" in page

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from halflap.server.connections import Connections, Refusals
-from halflap.server.http import Guard, bind
+from halflap.server.audit import Refusals
+from halflap.server.connections import Connections
+from halflap.server.guard import Guard
+from halflap.server.http import bind
 from halflap.server.tokens import Tokens
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from cli.program import OLD, halflap
 from halflap.core.errors import ServeError, UsageError
 from halflap.core.values import principal_of_token
 from halflap.server.http import bind, parse_address
-from halflap.server.tokens import bearer_token, keep_token
+from halflap.server.tokens import bearer_token, stored_token
 from server.faces import Served, client_of, served
 from support import PATIENCE, alive, children_of, eventually
 
@@ -107,10 +107,10 @@ def test_a_foreign_origin_is_refused_even_with_the_token(face: Served) -> None:
 
 def test_the_token_file_is_the_owners_alone(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    token, file, _ = keep_token(folder)
+    token, file, _ = stored_token(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     file.chmod(0o644)
-    assert keep_token(folder)[0] == token
+    assert stored_token(folder)[0] == token
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert token not in principal_of_token(token)
 
@@ -129,7 +129,7 @@ async def test_a_client_of_either_era_gets_the_tools(face: Served, mode: str) ->
 def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open(
     run: Run, tmp_path: Path
 ) -> None:
-    token, _, _ = keep_token(tmp_path / "data")
+    token, _, _ = stored_token(tmp_path / "data")
     with served(tmp_path, OLD) as face:
         assert face.token == token
         assert token not in face.said
@@ -186,7 +186,7 @@ def test_a_token_file_that_cannot_be_used_is_an_error(tmp_path: Path, content: b
     else:
         file.write_bytes(content)
     with pytest.raises(ServeError, match="http_token"):
-        keep_token(tmp_path)
+        stored_token(tmp_path)
 
 
 def test_every_spelling_is_the_same_bearer() -> None:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from halflap.config import Config
-from halflap.server.connections import Refusals
-from halflap.server.http import Guard, page_hosts
+from halflap.server.audit import Refusals
+from halflap.server.guard import Guard, page_hosts
 from halflap.web import SignIn, WebPage
 from servers.memory import Memory, definition, structured
 from web.visitor import ADDRESS, ANN, BOB, HOSTS, TOKENS, Markup, hashed, new_link, stranger, visiting

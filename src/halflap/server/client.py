@@ -1,4 +1,4 @@
-"""The client behind one request: calls are made on its behalf, and servers may ask it things."""
+"""The client behind a request: calls are made on its behalf, and servers can ask it questions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 ANSWER_SECONDS = 600.0
-"""How long a person may take to answer."""
+"""How long a person may take to answer a question."""
 LEVELS: tuple[str, ...] = get_args(types.LoggingLevel)
 """From the least to the most severe."""
 _LEVEL = "halflap.log_level"
@@ -36,17 +36,17 @@ def is_modern(context: Context) -> bool:
 
 
 def connection_of(context: Context) -> Connection:
-    """Return the connection of a client of the older era, which lasts for many requests."""
-    return context.session._connection  # noqa: SLF001 -- the library shows it to middleware only in its next version
+    """Return the connection of a client of the older era, which spans many requests."""
+    return context.session._connection  # noqa: SLF001 -- public only in the library's next version
 
 
 def set_log_level(context: Context, level: str) -> None:
-    """Note from which level on a client of the older era wants log messages."""
+    """Set the lowest level of log messages that a client of the older era gets."""
     connection_of(context).state[_LEVEL] = level
 
 
 def is_answer(method: str, answer: Any) -> bool:
-    """Return whether a client's answer to a server's request has the protocol's form."""
+    """Return whether a client's answer to a server's request is valid."""
     try:
         validate_client_result(method, LATEST_HANDSHAKE_VERSION, answer)
     except (ValidationError, KeyError):
@@ -55,31 +55,34 @@ def is_answer(method: str, answer: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """The user's decision: the tools that may be called, or why none may."""
+class Consent:
+    """The user's decision: the tools that may be called, or the reason why none may."""
 
     confirmed: frozenset[str] = frozenset()
     unconfirmed: str = ""
 
 
 class Client:
-    """A client of the older era: it is asked by requests of our own while it waits. A `ClientChannel`."""
+    """A client of the older era: questions are sent to it while its request is in progress. A `ClientChannel`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.principal = principal_of(context)
         meta = (context.params or {}).get("_meta")
         self.forwarded = Forwarded(meta={**meta} if isinstance(meta, dict) else {})
-        """What goes along with its request."""
+        """The parts of its request that are forwarded to the server."""
         self._progress = -1.0
         self._total: float | None = None
 
-    def on_behalf(self, word: Word = Word(), *, forwards: bool = False) -> CallContext:
-        """Return the context of every call made on the client's behalf; `forwards` if there is only this one."""
+    def on_behalf(self, consent: Consent = Consent(), *, forwards: bool = False) -> CallContext:
+        """Return the context for calls on the client's behalf.
+
+        `forwards` passes the metadata of its request on, for a request that causes exactly one call.
+        """
         return CallContext(
             principal=self.principal,
-            confirmations=word.confirmed,
-            unconfirmed=word.unconfirmed,
+            confirmations=consent.confirmed,
+            unconfirmed=consent.unconfirmed,
             progress=self.progress,
             client=self,
             forwarded=self.forwarded if forwards else None,
@@ -104,12 +107,12 @@ class Client:
 
     @property
     def log_level(self) -> str | None:
-        # Until it says otherwise, a client of the older era gets what its server sends.
+        # A client of the older era gets every message until it sets a level.
         return str(connection_of(self.context).state.get(_LEVEL, LEVELS[0]))
 
     @property
     def _channel(self) -> Any:
-        """The stream of the client's own request. The library's methods on top of it rebuild what they send."""
+        """The response stream of the client's request. The library's own methods rebuild the messages they send."""
         return self.context.session._request_outbound  # noqa: SLF001 -- see above
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -128,7 +131,7 @@ class Client:
         return answer
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Pass a notification on; a log message only if the client wants its level."""
+        """Forward a notification; a log message only from the client's level on."""
         if method == "notifications/message":
             level, lowest = params.get("level"), self.log_level
             if level not in LEVELS or lowest is None or LEVELS.index(level) < LEVELS.index(lowest):

@@ -10,11 +10,11 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from pydantic_core import to_jsonable_python
 
 from halflap import __version__
-from halflap.server.changes import Changes
 from halflap.server.client import LEVELS, Client, connection_of, set_log_level
-from halflap.server.offers import CAPABILITIES, AllServers, Offer, OneServer
-from halflap.server.requests import Requests
-from halflap.server.results import ResultMiddleware, as_it_came, protocol_errors
+from halflap.server.parking import Parking
+from halflap.server.results import RawResults, protocol_errors, raw
+from halflap.server.routing import CAPABILITIES, AllServers, OneServer, Router
+from halflap.server.subscriptions import Subscriptions
 from halflap.server.tokens import principal_of
 from halflap.server.tools.execute import read_output
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from halflap.gateway import Gateway
     from halflap.server.audit import Audit
-    from halflap.server.tools.tool import FrontTool
+    from halflap.server.tools.tool import OwnTool
 
     Context = ServerRequestContext[Any, Any]
 
@@ -34,33 +34,33 @@ Halflap gives you the tools of all of the user's MCP servers. Find one with sear
 with inspect_tool, call it with call_tool, or combine several in a Python program with execute_program, which returns only \
 what the program prints. suggest_workflow plans such a program. Names are mcp__<server>__<tool>."""
 _ROOTS_SECONDS = 5.0
-_BETWEEN_US = {"_meta", "inputResponses", "requestState"}
-"""Parameters of a request that are not for the server as they are."""
+_NOT_FORWARDED = {"_meta", "inputResponses", "requestState"}
+"""Parameters of a request that concern only the client and Halflap."""
 
 
 class _Server(Server[dict[str, Any]]):
-    """The library's server, which declares what is offered."""
+    """The library's server, with the capabilities of the router."""
 
-    offer: Offer
+    router: Router
 
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
     ) -> types.ServerCapabilities:
         del notification_options
-        changing = {f"{kind}_changed": True for kind in self.offer.changing}
+        changing = {f"{kind}_changed": True for kind in self.router.changing}
         capabilities = super().get_capabilities(NotificationOptions(**changing), *args, **options)
-        missing = {name: None for name in CAPABILITIES if name not in self.offer.capabilities}
+        missing = {name: None for name in CAPABILITIES if name not in self.router.capabilities}
         return capabilities.model_copy(update=missing)
 
 
 class Front:
-    """An MCP face of a gateway, in front of all servers or of `only` one."""
+    """An MCP server in front of a gateway's servers, or of `only` one."""
 
     def __init__(self, gateway: Gateway, only: str | None = None, audit: Audit | None = None) -> None:
         self._gateway = gateway
-        self._offer: Offer = AllServers(gateway) if only is None else OneServer(gateway, only)
-        self._requests = Requests()
-        self._changes = Changes(gateway, self._offer)
+        self._router: Router = AllServers(gateway) if only is None else OneServer(gateway, only)
+        self._parking = Parking()
+        self._subscriptions = Subscriptions(gateway, self._router)
         self._with_roots: Connection | None = None
         """A client that can be asked for its roots."""
         self._lowest_level = len(LEVELS)
@@ -69,25 +69,25 @@ class Front:
             version=__version__,
             title="Halflap",
             instructions=_INSTRUCTIONS,
-            get_tool_input_schema=self._offer.input_schema,
+            get_tool_input_schema=self._router.input_schema,
         )
-        self.server.offer = self._offer
-        self.server.middleware += [] if audit is None else [audit.note]
-        self.server.middleware += [self._introduce, self._requests.boundary, ResultMiddleware(self.server)]
-        paginated, changes = types.PaginatedRequestParams, self._changes
+        self.server.router = self._router
+        self.server.middleware += [] if audit is None else [audit.middleware]
+        self.server.middleware += [self._introduce, self._parking.boundary, RawResults(self.server)]
+        paginated, subscriptions = types.PaginatedRequestParams, self._subscriptions
         handlers: list[tuple[str, type[types.RequestParams], Any]] = [
-            ("tools/list", paginated, as_it_came(self._list_tools)),
-            ("tools/call", types.CallToolRequestParams, as_it_came(self._call_tool)),
-            ("prompts/list", paginated, as_it_came(self._list)),
-            ("prompts/get", types.GetPromptRequestParams, as_it_came(self._forward)),
-            ("resources/list", paginated, as_it_came(self._list)),
-            ("resources/templates/list", paginated, as_it_came(self._list)),
-            ("resources/read", types.ReadResourceRequestParams, as_it_came(self._forward)),
-            ("completion/complete", types.CompleteRequestParams, as_it_came(self._forward)),
+            ("tools/list", paginated, raw(self._list_tools)),
+            ("tools/call", types.CallToolRequestParams, raw(self._call_tool)),
+            ("prompts/list", paginated, raw(self._list)),
+            ("prompts/get", types.GetPromptRequestParams, raw(self._forward)),
+            ("resources/list", paginated, raw(self._list)),
+            ("resources/templates/list", paginated, raw(self._list)),
+            ("resources/read", types.ReadResourceRequestParams, raw(self._forward)),
+            ("completion/complete", types.CompleteRequestParams, raw(self._forward)),
             ("logging/setLevel", types.SetLevelRequestParams, self._set_log_level),
-            ("resources/subscribe", types.SubscribeRequestParams, changes.subscribe),
-            ("resources/unsubscribe", types.UnsubscribeRequestParams, changes.unsubscribe),
-            ("subscriptions/listen", types.SubscriptionsListenRequestParams, changes.listen),
+            ("resources/subscribe", types.SubscribeRequestParams, subscriptions.subscribe),
+            ("resources/unsubscribe", types.UnsubscribeRequestParams, subscriptions.unsubscribe),
+            ("subscriptions/listen", types.SubscriptionsListenRequestParams, subscriptions.listen),
         ]
         for method, params, handler in handlers:
             self.server.add_request_handler(method, params, handler)
@@ -96,26 +96,26 @@ class Front:
         )
 
     @property
-    def tools(self) -> tuple[FrontTool, ...]:
+    def tools(self) -> tuple[OwnTool, ...]:
         """Halflap's own tools that clients see, in order."""
-        return tuple(self._offer.own_tools.values())
+        return tuple(self._router.own_tools.values())
 
     def forward_roots(self) -> None:
-        """Pass the client's roots on to the servers that ask: for a transport with a single client."""
+        """Forward the client's roots to servers that ask for them, on a transport with a single client."""
         self._gateway.offer_roots(self._client_roots)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", types.NotificationParams, self._roots_changed
         )
 
     def close(self) -> None:
-        """Cancel what waits for clients."""
-        self._requests.close()
+        """Cancel requests that wait for clients."""
+        self._parking.close()
 
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Introduce ourselves with what is known only now: the library asks before the first request."""
+        """Complete the introduction: the library composes it before the server behind us is known."""
         if ctx.request_id is not None:
             with protocol_errors():
-                await self._offer.prepare(self.server)
+                await self._router.prepare(self.server)
         result = await call_next(ctx)
         if ctx.method == "initialize" and isinstance(result, dict):
             about = {
@@ -127,46 +127,46 @@ class Front:
         return result
 
     async def _list_tools(self, context: Context, _params: Any) -> Mapping[str, Any]:
-        return await self._offer.tools(principal_of(context))
+        return await self._router.tools(principal_of(context))
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Mapping[str, Any]:
-        return await self._requests.answer(
-            context, lambda client: self._offer.call(params.name, params.arguments or {}, client)
+        return await self._parking.answer(
+            context, lambda client: self._router.call(params.name, params.arguments or {}, client)
         )
 
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> Mapping[str, Any]:
-        return await self._offer.page(context.method, params.cursor, Client(context))
+        return await self._router.page(context.method, params.cursor, Client(context))
 
     async def _forward(self, context: Context, params: Any) -> Mapping[str, Any]:
-        """Send a request for a prompt or a resource to its server, by the name it has there."""
+        """Send a request about a prompt or a resource to its server, with the name that the server uses."""
         about = params.ref if isinstance(params, types.CompleteRequestParams) else params
         principal = principal_of(context)
         kind: Literal["prompt", "resource"]
         if isinstance(about, types.PromptReference | types.GetPromptRequestParams):
-            kind, target = "prompt", await self._offer.prompt(about.name, principal)
+            kind, target = "prompt", await self._router.prompt(about.name, principal)
             named: dict[str, Any] = {"name": target.name}
         else:
             uri = str(about.uri)
-            own = await read_output(self._gateway, uri, principal) if self._offer.only is None else None
+            own = await read_output(self._gateway, uri, principal) if self._router.only is None else None
             if own is not None:
                 return own
-            kind, target = "resource", await self._offer.resource(uri, principal)
+            kind, target = "resource", await self._router.resource(uri, principal)
             named = {"uri": target.name}
         if about is not params:
             named = {"ref": {"type": f"ref/{kind}", **named}}
-        given = {key: value for key, value in (context.params or {}).items() if key not in _BETWEEN_US}
+        given = {key: value for key, value in (context.params or {}).items() if key not in _NOT_FORWARDED}
 
         async def work(client: Client) -> dict[str, Any]:
             passing = (await self._gateway.seen_by(principal).prepare()).passing
             asked, on_behalf = (target.server, kind, target.name), client.on_behalf(forwards=True)
             return await passing.request(asked, context.method, {**given, **named}, on_behalf)
 
-        return await self._requests.answer(context, work)
+        return await self._parking.answer(context, work)
 
     async def _set_log_level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
-        """Note what this client wants to hear; servers are asked for what any client wants."""
+        """Set this client's level; servers are asked for the lowest level of any client."""
         set_log_level(context, params.level)
         if LEVELS.index(params.level) < self._lowest_level:
             self._lowest_level = LEVELS.index(params.level)
@@ -176,7 +176,7 @@ class Front:
     # Connections of the older era
 
     async def _initialized(self, context: Context, _params: types.NotificationParams) -> None:
-        self._changes.connected(context)
+        self._subscriptions.connected(context)
         capabilities = context.session.client_capabilities
         if capabilities is not None and capabilities.roots is not None:
             self._with_roots = connection_of(context)

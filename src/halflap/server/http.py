@@ -8,49 +8,48 @@ import re
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 import uvicorn
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import DEFAULT_MAX_REQUEST_BODY_SIZE, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from halflap.core.errors import ServeError, UsageError
 from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.text import visible
-from halflap.server.connections import Connections, Refusals
+from halflap.gateway import Gateway
+from halflap.server.audit import Audit, Refusals
+from halflap.server.connections import Connections
 from halflap.server.front import Front
+from halflap.server.guard import Guard, Page, allowed_hosts, error_response, is_loopback, page_hosts
 from halflap.server.metrics import prometheus
-from halflap.server.tokens import PRINCIPAL, Tokens, bearer_token
+from halflap.server.serve import run_until_stopped
+from halflap.server.tokens import PRINCIPAL, Tokens, configured_tokens
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from halflap.config import Config, HttpConfig
-    from halflap.core.codes import HttpCode
-    from halflap.gateway import Gateway
-    from halflap.server.audit import Audit
+    from halflap.config import Config
+    from halflap.server.serve import Load
+
+MakePage: TypeAlias = "Callable[[Gateway, Tokens, frozenset[str]], Page]"
 
 PATH = "/mcp"
 METRICS = "/metrics"
 _SERVER_PATH = re.compile(r"/servers/(.+)/mcp")
 _CHECKED_BY_GUARD = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 """The guard checks Host and Origin, for every path."""
-_HOST = re.compile(r"(?P<name>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _LAST_PORT = 65535
-_WRONG_HOST = 421
 _BACKLOG = 128
 _MAX_BODY_PARTS = 100_000
-"""The library parses bodies, and copies what is in them, while all others wait."""
+"""The library parses and copies bodies in the event loop, which blocks all other requests."""
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Read `host:port`, `:port`, or `port`; without a host it is this machine alone."""
+    """Parse `host:port`, `:port`, or `port`; the default host is this machine alone."""
     host, _, port = address.rpartition(":")
     if not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > _LAST_PORT:
         raise UsageError(f"{address!r} is not an address to listen at. Write host:port, like 127.0.0.1:8765.")
@@ -58,9 +57,9 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen at an address."""
+    """Return a socket that listens at an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on sockets whose protocol is spelled out; without it every answer waits 40 ms.
+    # asyncio sets TCP_NODELAY only if the protocol is given; without it, every answer is delayed by 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -75,21 +74,52 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address."""
-    return host in _LOOPBACK or host.startswith("127.")
+async def run_http(
+    config: Config,
+    address: str,
+    say: Callable[[str], None],
+    load: Load | None = None,
+    make_page: MakePage | None = None,
+) -> None:
+    """Serve any number of clients over HTTP until stopped.
 
+    `say` gets the address and where the token is. `load` reads the configuration again after a change. `make_page`
+    creates the web page from the gateway, the tokens, and the host names under which it is served.
+    """
+    host, port = parse_address(address)
+    listener = bind(host, port)
+    hashes, about_tokens = configured_tokens(config)
+    tokens = Tokens(hashes)
+    audit = Audit(config.data_dir / "audit.jsonl" if config.http.audit else None)
+    gateway = Gateway(config)
+    front = Front(gateway, audit=audit)
+    page, hosts = None, page_hosts(host, config)
+    if make_page is not None and hosts:
+        page = await asyncio.to_thread(make_page, gateway, tokens, hosts)
 
-class Page(Protocol):
-    """A web page: an application that signs people in by itself, and answers some paths."""
+    def load_with_tokens() -> Config:
+        assert load is not None
+        changed = load()
+        loop.call_soon_threadsafe(tokens.replace, configured_tokens(changed)[0])
+        return changed
 
-    def owns(self, path: str) -> bool: ...
+    def announce() -> None:
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        say(f"Serving at {url}{PATH}")
+        if page is not None:
+            say(page.invite(url))
+        say(about_tokens)
+        if not is_loopback(host):
+            say(
+                "Other machines can reach this address, and traffic is not encrypted: put a proxy with TLS in front."
+            )
 
-    def invite(self, url: str) -> str:
-        """Return what to tell the person who serves it at this address."""
-        ...
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    loop = asyncio.get_running_loop()
+    serving = serve_http(gateway, front, listener, tokens, audit=audit, on_ready=announce, page=page)
+    try:
+        await run_until_stopped(gateway, front, serving, None if load is None else load_with_tokens)
+    finally:
+        await asyncio.to_thread(audit.close)
 
 
 async def serve_http(
@@ -102,7 +132,7 @@ async def serve_http(
     on_ready: Callable[[], None],
     page: Page | None = None,
 ) -> None:
-    """Serve until cancelled, principals by their tokens."""
+    """Serve on a socket until cancelled."""
     config = gateway.config.http
     refusals = Refusals(audit)
     hosts = allowed_hosts(listener.getsockname()[0], config)
@@ -111,12 +141,12 @@ async def serve_http(
         web = uvicorn.Server(
             uvicorn.Config(
                 Guard(endpoints, tokens, hosts, config.allowed_origins, refusals, page=page),
-                http=Connections(refusals).protocol,  # type: ignore[arg-type]  # called as the class would be
+                http=Connections(refusals).protocol,  # type: ignore[arg-type]  # called like the class
                 log_config=None,
                 access_log=False,
                 lifespan="off",
                 timeout_graceful_shutdown=3,
-                # A request for a web socket is answered by the guard, like all others.
+                # The guard answers WebSocket requests like all others.
                 ws="none",
                 proxy_headers=False,
                 server_header=False,
@@ -131,7 +161,7 @@ async def serve_http(
 
 
 class Endpoints:
-    """`/mcp` for all servers, `/servers/<name>/mcp` for each by itself, and `/metrics`."""
+    """`/mcp` for all servers, `/servers/<name>/mcp` for each one, and `/metrics`."""
 
     def __init__(
         self, gateway: Gateway, front: Front, refusals: Refusals, audit: Audit, sessions: TaskGroup
@@ -141,7 +171,7 @@ class Endpoints:
         self._audit = audit
         self._sessions = sessions
         self._fronts = {"": front}
-        """By the name of the server; the one of all servers has none."""
+        """By server; the front of all servers has an empty name."""
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._lock = asyncio.Lock()
 
@@ -155,13 +185,13 @@ class Endpoints:
         elif single is None and path != PATH:
             app = PlainTextResponse("Not Found", 404)
         elif name and not await self._serves(name, scope[PRINCIPAL]):
-            app = _refusal(404, "server-not-found", f"There is no server {visible(name, 100)!r}.")
+            app = error_response(404, "server-not-found", f"There is no server {visible(name, 100)!r}.")
         else:
             try:
                 receive = await _with_few_parts(receive) if scope["method"] == "POST" else receive
             except TooManyPartsError:
                 message = f"The body has more than {_MAX_BODY_PARTS:,} values. Send large data as text."
-                app = _refusal(413, "http-body", message)
+                app = error_response(413, "http-body", message)
             else:
                 app = (await self._manager(name)).handle_request
         await app(scope, receive, send)
@@ -204,10 +234,10 @@ async def _run(manager: StreamableHTTPSessionManager, *, task_status: TaskStatus
 
 
 async def _with_few_parts(receive: Receive) -> Receive:
-    """Receive a body, raise `TooManyPartsError` if it has too many, and return what receives it once more."""
+    """Receive a body and return a `receive` that replays it; raise `TooManyPartsError` if it has too many values."""
     received: deque[Message] = deque()
     body = bytearray()
-    # The library refuses a body of more bytes by itself.
+    # The library refuses larger bodies.
     while len(body) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
         message = await receive()
         received.append(message)
@@ -216,103 +246,7 @@ async def _with_few_parts(receive: Receive) -> Receive:
             break
     check_parts(bytes(body), _MAX_BODY_PARTS)
 
-    async def again() -> Message:
+    async def replay() -> Message:
         return received.popleft() if received else await receive()
 
-    return again
-
-
-def allowed_hosts(host: str, config: HttpConfig) -> frozenset[str]:
-    """Return the host names that are accepted: our own, this machine's, and the configured ones."""
-    own = {host} if host not in {"0.0.0.0", "::"} else set()  # noqa: S104 -- compared, not bound
-    return frozenset(name.lower() for name in (*_LOOPBACK, *own, *config.allowed_hosts))
-
-
-def page_hosts(host: str, config: Config) -> frozenset[str]:
-    """Return the host names under which the page is served; empty if it is not."""
-    if config.web.remote:
-        return allowed_hosts(host, config.http)
-    return _LOOPBACK if host in _LOOPBACK else frozenset()
-
-
-class Guard:
-    """Accepts a request only with the right Host, an acceptable Origin, and a token, and notes whose it is.
-
-    Paths of the page need no token: it has its own guard.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        tokens: Tokens,
-        hosts: frozenset[str],
-        origins: tuple[str, ...],
-        refusals: Refusals,
-        *,
-        page: Page | None = None,
-    ) -> None:
-        self._app = app
-        self._page = page
-        self._refusals = refusals
-        self._tokens = tokens
-        self._hosts = hosts
-        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value)
-        refusal, principal = self._refusal(headers), self._principal(headers)
-        address = (scope.get("client") or ["unknown"])[0]
-        if refusal is not None:
-            self._refusals.add(
-                "host" if refusal.status_code == _WRONG_HOST else "origin", address, scope["path"]
-            )
-            await refusal(scope, receive, send)
-        elif self._page is not None and self._page.owns(scope["path"]):
-            await self._page(scope, receive, send)
-        elif principal is None:
-            message = "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is."
-            refusal = _refusal(401, "http-token", message)
-            self._refusals.add("token", address, scope["path"])
-            refusal.headers["www-authenticate"] = 'Bearer realm="halflap"'
-            await refusal(scope, receive, send)
-        else:
-            # The library lets only the user who opened a session act in it.
-            user = AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
-            with self._tokens.while_valid(principal):
-                await self._app({**scope, PRINCIPAL: principal, "user": user}, receive, send)
-
-    def _refusal(self, headers: dict[bytes, list[bytes]]) -> Response | None:
-        hosts = headers.get(b"host", [])
-        if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
-            message = "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be."
-            return _refusal(_WRONG_HOST, "http-host", message)
-        origins = headers.get(b"origin", [])
-        if len(origins) > 1 or (origins and not self._knows_origin(origins[0])):
-            message = "This Origin may not ask. Name it in `http.allowed_origins` if it should."
-            return _refusal(403, "http-origin", message)
-        return None
-
-    def _principal(self, headers: dict[bytes, list[bytes]]) -> str | None:
-        given = headers.get(b"authorization", [])
-        token = bearer_token(given[0]) if len(given) == 1 else None
-        return None if token is None else self._tokens.owner(token)
-
-    def _knows_origin(self, origin: bytes) -> bool:
-        text = origin.decode("latin-1").lower().rstrip("/")
-        scheme, _, host = text.partition("://")
-        is_own = scheme in {"http", "https"} and _host_name(host.encode("latin-1")) in _LOOPBACK
-        return text in self._origins or is_own
-
-
-def _host_name(host: bytes) -> str:
-    """Read a host and port, and nothing that only looks like one."""
-    found = _HOST.fullmatch(host.decode("latin-1"))
-    return "" if found is None else found["name"].strip("[]").lower()
-
-
-def _refusal(status: int, code: HttpCode | Literal["server-not-found"], message: str) -> Response:
-    return JSONResponse({"error": True, "code": code, "message": message}, status)
+    return replay

@@ -1,4 +1,4 @@
-"""Results and errors of servers on their way to a client: as they came, in the form of the protocol version that it speaks."""
+"""Results and errors on their way to a client: unchanged, except for what clients of its protocol version would refuse."""
 
 from __future__ import annotations
 
@@ -27,32 +27,31 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_INTERNAL: OtherCode = "internal"
-
+INTERNAL: OtherCode = "internal"
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock, config=ConfigDict(defer_build=True))
 _NEWER_KEYS = ("resultType", "ttlMs", "cacheScope")
 
 
-class AsItCame(Exception):  # noqa: N818 -- not an error: how a handler returns what the library would rebuild
-    """A result that goes to the client as it is. The library drops fields that it does not know, and refuses some."""
+class RawResult(Exception):  # noqa: N818 -- not an error: it carries a result past the library's models
+    """A result for the client. The library would drop unknown fields of a returned result, and refuse some results."""
 
     def __init__(self, result: Mapping[str, Any]) -> None:
         super().__init__()
         self.result = result
 
 
-def as_it_came(handler: Handler) -> Handler:
-    """Make a request handler's result go to the client as it is, and our errors be the protocol's."""
+def raw(handler: Handler) -> Handler:
+    """Send the results of a request handler to the client as they are, and our errors as protocol errors."""
 
     async def answer(context: Any, params: Any) -> NoReturn:
         with protocol_errors():
-            raise AsItCame(await handler(context, params))
+            raise RawResult(await handler(context, params))
 
     return answer
 
 
-class ResultMiddleware:
-    """Catches `AsItCame` around the library's handlers."""
+class RawResults:
+    """The middleware that catches `RawResult` around the library's handlers."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
@@ -60,8 +59,8 @@ class ResultMiddleware:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         try:
             return await call_next(ctx)
-        except AsItCame as passed:
-            result = conform(ctx.method, ctx.protocol_version, passed.result)
+        except RawResult as raised:
+            result = conform(ctx.method, ctx.protocol_version, raised.result)
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             meta = result.get("_meta")
             stamp = {types.SERVER_INFO_META_KEY: self._server.server_info_stamp}
@@ -71,7 +70,7 @@ class ResultMiddleware:
 
 @contextmanager
 def protocol_errors() -> Iterator[None]:
-    """Turn our errors into those of the protocol; a server's own error passes as it came."""
+    """Turn our errors into protocol errors; a server's own error stays as it is."""
     try:
         yield
     except InputRequiredError:
@@ -88,8 +87,8 @@ async def or_error_result(
 ) -> dict[str, Any]:
     """Return the answer to a call; our own errors become results that models can read.
 
-    A server's protocol error passes as it came where a client calls its tool by name, and where clients know what to
-    do: open an address first.
+    With `passes_errors`, protocol errors of the server stay protocol errors. The request to open a URL first always
+    does, since clients handle it.
     """
     retry: dict[str, Any] = {}
     try:
@@ -106,13 +105,18 @@ async def or_error_result(
             retry = {"retry_after": error.retry_after}
     except Exception as error:
         logger.exception("the call of %s failed", tool)
-        message, code = f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL
+        message, code = crash_message(error), INTERNAL
     block = {"type": "text", "text": f"[{code}] {message}"}
     return {"content": [block], "isError": True, "_meta": {"halflap": {"code": code, **retry}}}
 
 
+def crash_message(error: Exception) -> str:
+    """Return the message for the client about an unexpected error, which is logged whole."""
+    return f"Halflap failed to answer ({type(error).__name__}). See its log."
+
+
 def conform(method: str, version: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with what its protocol version demands, and without what clients of it would refuse."""
+    """Return a result with what its protocol version demands, and without what clients would refuse."""
     wire = {**result}
     is_modern = version in MODERN_PROTOCOL_VERSIONS
     if not is_modern:
@@ -133,7 +137,7 @@ def conform(method: str, version: str, result: Mapping[str, Any]) -> dict[str, A
 def _conform_call(wire: dict[str, Any], *, is_modern: bool) -> None:
     blocks = wire.get("content")
     wire["content"] = [_block(block) for block in blocks] if isinstance(blocks, list) else []
-    # In the older era, structured content is an object: clients refuse the whole result otherwise.
+    # In the older era, structured content is an object: otherwise clients refuse the whole result.
     if "structuredContent" in wire and not is_modern and not isinstance(wire["structuredContent"], dict):
         value = wire.pop("structuredContent")
         if not wire["content"]:
@@ -141,7 +145,7 @@ def _conform_call(wire: dict[str, Any], *, is_modern: bool) -> None:
 
 
 def _block(block: Any) -> Any:
-    """Return a content block; one that the protocol doesn't know reaches the model as text."""
+    """Return a content block; one of an unknown type becomes text, so that it reaches the model."""
     try:
         _BLOCK.validate_python(block, by_name=False)
     except ValidationError:
@@ -150,7 +154,7 @@ def _block(block: Any) -> Any:
 
 
 def _listed(tool: Mapping[str, Any], *, is_modern: bool) -> dict[str, Any]:
-    """Return a tool's definition; that it has to run as a task is our business, not the client's."""
+    """Return a tool's definition, without whether it runs as a task: Halflap handles that."""
     listed = {key: value for key, value in tool.items() if key != "execution"}
     output = listed.get("outputSchema")
     if not is_modern and isinstance(output, dict) and output.get("type") != "object":

@@ -1,4 +1,4 @@
-"""Run the server: one client over stdio, or many over HTTP, until it is stopped."""
+"""Serve until stopped: over stdio to one client, reloading the configuration when it changes."""
 
 from __future__ import annotations
 
@@ -17,30 +17,26 @@ from mcp.server.stdio import stdio_server
 from halflap.config import user_config_dir
 from halflap.core.errors import HalflapError, ServerNotFoundError
 from halflap.gateway import Gateway
-from halflap.server.audit import Audit
 from halflap.server.front import Front
-from halflap.server.tokens import Tokens, configured_tokens
 
 if TYPE_CHECKING:
     import anyio
     from mcp.server.lowlevel import Server
 
     from halflap.config import Config
-    from halflap.server.http import Page
 
 logger = logging.getLogger(__name__)
 
 Load: TypeAlias = "Callable[[], Config]"
-MakePage: TypeAlias = "Callable[[Gateway, Tokens, frozenset[str]], Page]"
 
 _WARM_UP_AFTER_SECONDS = 1.0
-"""The rest is loaded after this time, in which clients usually list the tools."""
+"""Clients usually list the tools within this time; the rest is loaded after it."""
 _POLL_SECONDS = 1.0
 """How often the configuration files are checked for changes."""
 
 
 async def run_stdio(config: Config, load: Load | None = None, *, only: str | None = None) -> None:
-    """Serve one client over stdin and stdout: everything, or `only` one server as it is.
+    """Serve one client over stdin and stdout: all servers, or `only` one.
 
     `load` reads the configuration again after a change.
     """
@@ -50,69 +46,44 @@ async def run_stdio(config: Config, load: Load | None = None, *, only: str | Non
     gateway = Gateway(config)
     front = Front(gateway, only)
     front.forward_roots()
-    await _run(gateway, front, _serve_stdio(front.server), load)
+    await run_until_stopped(gateway, front, _serve_stdio(front.server), load)
 
 
-async def run_http(
-    config: Config,
-    address: str,
-    say: Callable[[str], None],
-    load: Load | None = None,
-    make_page: MakePage | None = None,
+async def run_until_stopped(
+    gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None
 ) -> None:
-    """Serve any number of clients over HTTP; `say` gets the address, and where the token is.
-
-    `make_page` makes the web page, from the gateway, the tokens, and the host names it is served under.
-    """
-    from halflap.server.http import (  # noqa: PLC0415 -- not for stdio
-        PATH,
-        bind,
-        is_loopback,
-        page_hosts,
-        parse_address,
-        serve_http,
-    )
-
-    host, port = parse_address(address)
-    listener = bind(host, port)
-    hashes, how = configured_tokens(config)
-    tokens = Tokens(hashes)
-    audit = Audit(config.data_dir / "audit.jsonl" if config.http.audit else None)
-    gateway = Gateway(config)
-    front = Front(gateway, audit=audit)
-    page, hosts = None, page_hosts(host, config)
-    if make_page is not None and hosts:
-        page = await asyncio.to_thread(make_page, gateway, tokens, hosts)
-
-    def load_with_tokens() -> Config:
-        assert load is not None
-        changed = load()
-        loop.call_soon_threadsafe(tokens.replace, configured_tokens(changed)[0])
-        return changed
-
-    def ready() -> None:
-        where = f"[{host}]" if ":" in host else host
-        url = f"http://{where}:{listener.getsockname()[1]}"
-        say(f"Serving at {url}{PATH}")
-        if page is not None:
-            say(page.invite(url))
-        say(how)
-        if not is_loopback(host):
-            say(
-                "Other machines can reach this address, and what they send is not encrypted: put a proxy with TLS in front."
-            )
-
+    """Serve until the client leaves or a signal comes, then close everything."""
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
-    serving = serve_http(gateway, front, listener, tokens, audit=audit, on_ready=ready, page=page)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, _on_signal, stopped)
+    main = [asyncio.ensure_future(serving), asyncio.create_task(stopped.wait())]
+    background = [asyncio.create_task(_warm_up(gateway))]
+    if load is not None:
+        background.append(asyncio.create_task(_follow(gateway, load)))
     try:
-        await _run(gateway, front, serving, None if load is None else load_with_tokens)
+        await asyncio.wait(main, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        await asyncio.to_thread(audit.close)
+        for task in (*main, *background):
+            task.cancel()
+        outcomes = await asyncio.gather(*main, *background, return_exceptions=True)
+        front.close()
+        await gateway.close()
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+def _on_signal(stopped: asyncio.Event) -> None:
+    """Shut down in order; at the second signal, exit immediately: the guardian ends the servers."""
+    if stopped.is_set():
+        os._exit(1)
+    stopped.set()
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
-    """Serve one client until it closes our stdin."""
-    # Whatever else reads stdin gets nothing; the library keeps stdout for itself, and what others print goes to stderr.
+    # Nothing else in this process may read stdin; the library protects stdout in the same way.
     stdin, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -121,13 +92,13 @@ async def _serve_stdio(server: Server[Any]) -> None:
         async with stdio_server(lines) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     except* BrokenPipeError:
-        pass  # a client that is gone is an ordinary end
+        pass  # the client has left
 
 
 class _Lines:
-    """Lines from a descriptor of any kind, read in a thread that dies with the process.
+    """Lines from a file descriptor, read in a daemon thread.
 
-    The library's reader cannot be interrupted: a gateway told to stop would hang until its client says something more.
+    The library's reader cannot be interrupted: after a signal, the process would wait for the client's next message.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -152,46 +123,12 @@ class _Lines:
         return line
 
 
-async def _run(gateway: Gateway, front: Front, serving: Awaitable[None], load: Load | None) -> None:
-    """Serve until the client leaves or a signal comes, and leave nothing behind."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, _told_to_stop, stopped)
-    tasks = [
-        asyncio.ensure_future(serving),
-        asyncio.create_task(stopped.wait()),
-    ]
-    beside = [asyncio.create_task(_warm_up(gateway))]
-    if load is not None:
-        beside.append(asyncio.create_task(_follow(gateway, load)))
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (*tasks, *beside):
-            task.cancel()
-        outcomes = await asyncio.gather(*tasks, *beside, return_exceptions=True)
-        front.close()
-        await gateway.close()
-    for outcome in outcomes:
-        if isinstance(outcome, Exception):
-            raise outcome
-
-
-def _told_to_stop(stopped: asyncio.Event) -> None:
-    """Stop in order; at the second signal, stop at once: the guardian ends the servers."""
-    if stopped.is_set():
-        os._exit(1)
-    stopped.set()
-
-
 async def _warm_up(gateway: Gateway) -> None:
     await asyncio.sleep(_WARM_UP_AFTER_SECONDS)
     try:
         await gateway.warm_up()
     except HalflapError as error:
-        logger.error("%s", error)  # noqa: TRY400 -- the message says it all
+        logger.error("%s", error)  # noqa: TRY400 -- the message is complete
 
 
 async def _follow(gateway: Gateway, load: Load) -> None:
@@ -211,13 +148,13 @@ async def _follow(gateway: Gateway, load: Load) -> None:
             logger.warning("The configuration changed, but can't be used: %s", error)
         else:
             logger.warning("The configuration changed and was reloaded.")
-            # It may consist of other files now. Of those that it had before, changes since then count.
+            # The set of files may be another now. For those it had before, changes since `seen` still count.
             stamps = await asyncio.to_thread(_stamps, config)
             seen = now = {file: seen.get(file, stamp) for file, stamp in stamps.items()}
 
 
 def _stamps(config: Config) -> dict[Path, tuple[int, ...] | None]:
-    """Return what changes when a configuration file does; a file that may appear counts, too."""
+    """Return a stamp of each configuration file that changes with it; None where no file exists."""
     stamps: dict[Path, tuple[int, ...] | None] = {}
     for file in config.sources or tuple(user_config_dir() / name for name in ("config.yaml", "config.json")):
         try:

@@ -1,4 +1,4 @@
-"""Who sends a request: the principal, and the bearer token that proves it."""
+"""Bearer tokens, and the principals that they identify."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,26 +22,25 @@ if TYPE_CHECKING:
     from halflap.config import Config
 
 PRINCIPAL = "halflap.principal"
-"""The key of a request's scope that holds its principal."""
+"""The key of the principal in the scope of an HTTP request."""
 
 
 def bearer_token(header: bytes) -> bytes | None:
-    """Return the token of an `Authorization` header; the scheme's case and the number of blanks don't matter."""
+    """Return the token of an `Authorization` header, whatever the case of the scheme and the whitespace."""
     scheme, *rest = header.split(maxsplit=1) or [b""]
     return rest[0].strip() if rest and scheme.lower() == b"bearer" else None
 
 
 def principal_of(context: ServerRequestContext[Any, Any]) -> str:
-    """Return the principal: `local` over stdio, else the one whose token was sent."""
+    """Return the owner of the request's token; over stdio it is `local`."""
     scope = getattr(context.request, "scope", None)
     return "local" if scope is None else str(scope[PRINCIPAL])
 
 
 class Tokens:
-    """The hashes of all tokens. They can be replaced at any time, which ends requests with a token that is gone."""
+    """The hashes of all valid tokens by principal. Replacing them cancels requests whose token is no longer valid."""
 
     def __init__(self, hashes: Mapping[str, str]) -> None:
-        """Create it with a hash for each principal."""
         self._hashes = dict(hashes)
         self._open: dict[anyio.CancelScope, tuple[str, str | None]] = {}
 
@@ -52,17 +51,17 @@ class Tokens:
                 scope.cancel()
 
     def owner(self, token: bytes) -> str | None:
-        # Comparing hashes takes a time that says nothing about the token.
+        # Comparing hashes leaks nothing about the token by its timing.
         given = token_hash(token)
-        return next((principal for principal, known in self._hashes.items() if known == given), None)
+        return next((principal for principal, valid in self._hashes.items() if valid == given), None)
 
     def stamp(self, principal: str) -> str | None:
-        """Return what changes when the principal's token does; None if it has none."""
+        """Return a value that changes with the principal's token; None without a token."""
         return self._hashes.get(principal)
 
     @contextmanager
     def while_valid(self, principal: str) -> Iterator[None]:
-        """Cancel the block once the principal's token is replaced or gone."""
+        """Cancel the block once the principal's token is replaced or removed."""
         with anyio.CancelScope() as scope:
             self._open[scope] = principal, self.stamp(principal)
             try:
@@ -72,21 +71,21 @@ class Tokens:
 
 
 def configured_tokens(config: Config) -> tuple[dict[str, str], str]:
-    """Return each principal's hash, and what to tell about the tokens: those of people, or the one in the data folder."""
+    """Return each principal's hash, and a message about the tokens: the configured ones, or the one in the data folder."""
     if people := config.http.tokens:
         hashes = {principal_of_person(name): entry.digest for name, entry in people.items()}
         return hashes, f"Tokens are configured for: {', '.join(people)}"
-    token, file, made = keep_token(config.data_dir)
-    how = f"New bearer token, saved in {file}:\n  {token}" if made else f"The bearer token is in {file}"
-    return {principal_of_token(token): token_hash(token)}, how
+    token, file, is_new = stored_token(config.data_dir)
+    message = f"New bearer token, saved in {file}:\n  {token}" if is_new else f"The bearer token is in {file}"
+    return {principal_of_token(token): token_hash(token)}, message
 
 
-def keep_token(folder: Path) -> tuple[str, Path, bool]:
-    """Return the bearer token, its file, and whether it is new."""
+def stored_token(folder: Path) -> tuple[str, Path, bool]:
+    """Return the bearer token in this folder, its file, and whether it was created now."""
     file = folder / "http_token"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = _make(file, secrets.token_urlsafe(32))
+        is_new = not file.exists() and _create(file, secrets.token_urlsafe(32))
         token = file.read_text(encoding="ascii").strip()
         file.chmod(0o600)
     except OSError as error:
@@ -100,18 +99,15 @@ def keep_token(folder: Path) -> tuple[str, Path, bool]:
         raise ServeError(
             f"{file} holds no token. Delete it: the next start makes another.", code="token-file"
         )
-    return token, file, made
+    return token, file, is_new
 
 
-def _make(file: Path, token: str) -> bool:
-    """Write a token unless there is a file; of two processes that do so at once, one wins and both use the same."""
-    if file.exists():
-        return False
+def _create(file: Path, token: str) -> bool:
+    """Write a token to a new file; if another process creates it first, use that one."""
     with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".http_token.") as temporary:
         temporary.write(token + "\n")
         temporary.flush()
-        try:
+        with suppress(FileExistsError):
             os.link(temporary.name, file)
-        except FileExistsError:
-            return False
-    return True
+            return True
+    return False

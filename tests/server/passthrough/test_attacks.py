@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from halflap.server import Front, requests
-from halflap.server.requests import MAX_OPEN_EACH
+from halflap.server import Front, parking
+from halflap.server.parking import MAX_PARKED_EACH
 from halflap.upstream.definitions import MAX_ENTRIES
 from server.passthrough.fronts import (
     TOKENS,
@@ -247,7 +247,7 @@ async def test_the_state_of_a_server_is_only_taken_from_the_client_that_got_it(h
 async def test_a_client_can_leave_only_a_few_calls_waiting_for_its_answer(home: Path) -> None:
     server, _ = build(legacy=True)
     async with two_people(home, server, NEW) as (ann, bob):
-        for _ in range(MAX_OPEN_EACH):
+        for _ in range(MAX_PARKED_EACH):
             assert isinstance(await ask_first(ann), types.InputRequiredResult)
         with pytest.raises(MCPError, match="Too many"):
             await ask_first(ann)
@@ -258,7 +258,7 @@ async def test_a_client_can_leave_only_a_few_calls_waiting_for_its_answer(home: 
 async def test_a_parked_call_ends_when_its_client_does_not_come_back(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(parking, "ANSWER_SECONDS", 0.2)
     ended = asyncio.Event()
 
     async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:

@@ -43,7 +43,7 @@ async def serve(
     stay connected.
     """
     set_up_logging(verbose=invocation.verbose, servers=True)
-    from halflap.server import run_http, run_stdio
+    from halflap.server import run_stdio
 
     def load() -> Config:
         config = load_config(invocation.config_file)
@@ -54,6 +54,8 @@ async def serve(
     if http is not None:
         if only is not None:
             raise UsageError("Leave out --only: over HTTP, each server has its address, /servers/<name>/mcp.")
+        from halflap.server.http import run_http
+
         await run_http(config, http, note, load, _page(config))
         return
     if sys.stdin.isatty():
@@ -81,8 +83,7 @@ async def web(
     config = invocation.config()
     if not config.web.enabled:
         raise UsageError("The page is switched off: `web.enabled` in the configuration.")
-    from halflap.server import run_http
-    from halflap.server.http import parse_address
+    from halflap.server.http import parse_address, run_http
     from halflap.web import SignIn
 
     opened = _open if browser else None

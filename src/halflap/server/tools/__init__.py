@@ -1,7 +1,7 @@
 """Halflap's own MCP tools, in three families.
 
-`definitions.yaml` has what clients see of them, and `tool` binds a definition to the handler that answers its calls. The
-core family is in `core` and `execute` (programs and single calls); `dspy` and `gepa` are a family each.
+`definitions.yaml` has their definitions as clients see them, and `tool` binds each to the handler that answers its calls.
+`core` and `execute` (calls and programs) are the core family; `dspy` and `gepa` are one family each.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from halflap.server.tools.gepa import gepa_family
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
-    from halflap.server.tools.tool import FrontTool
+    from halflap.server.tools.tool import OwnTool
 
 __all__ = ["FAMILIES", "own_tools"]
 
-FAMILIES: Mapping[str, Callable[[Gateway], list[FrontTool]]] = {
+FAMILIES: Mapping[str, Callable[[Gateway], list[OwnTool]]] = {
     "core": core_family,
     "dspy": dspy_family,
     "gepa": gepa_family,
 }
 
 
-def own_tools(gateway: Gateway) -> dict[str, FrontTool]:
+def own_tools(gateway: Gateway) -> dict[str, OwnTool]:
     """Return the tools that clients see, in order."""
     config = gateway.config
     # Without a model, DSPy programs can't run; optimising workflows is for those who ask for it.

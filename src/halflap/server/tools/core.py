@@ -1,4 +1,4 @@
-"""The core family: which tools there are, how they combine, and programs and calls from `execute`."""
+"""The core family: find, list and inspect tools, and suggest workflows. `execute` has calls and programs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from halflap.server.tools.tool import answer, family, json_answer
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.server.client import Client
-    from halflap.server.tools.tool import Arguments, FrontTool
+    from halflap.server.tools.tool import Arguments, OwnTool
 
 _MAX_SHOWN = 200
 
 
-def core_family(gateway: Gateway) -> list[FrontTool]:
+def core_family(gateway: Gateway) -> list[OwnTool]:
     """Return the tools of the family, bound to a gateway."""
     handlers = (search_tools, list_callable_tools, inspect_tool, call_tool, execute_program, suggest_workflow)
     return family(gateway, {handler.__name__: handler for handler in handlers})
@@ -44,13 +44,13 @@ async def list_callable_tools(gateway: Gateway, _arguments: Arguments, _client: 
 
 
 async def inspect_tool(gateway: Gateway, arguments: Arguments, _client: Client) -> dict[str, Any]:
-    from halflap.calls import aside  # noqa: PLC0415 -- it loads much that listing the tools does not need
+    from halflap.calls import aside  # noqa: PLC0415 -- slow to import, and not needed to list the tools
 
     name = arguments["tool_name"]
     try:
         described = await gateway.inspect(name)
     except ToolNotFoundError as error:
-        # Nothing else follows where no tool comes near: that line is prescribed.
+        # Without suggestions, the answer is exactly the prescribed line.
         more = str(error).partition("\n")[2] if error.suggestions or error.server else ""
         return _not_found(name, more, error.code)
     if "blocked" in described:

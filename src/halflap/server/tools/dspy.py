@@ -12,10 +12,10 @@ from halflap.server.tools.tool import family
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.server.client import Client
-    from halflap.server.tools.tool import Arguments, FrontTool
+    from halflap.server.tools.tool import Arguments, OwnTool
 
 
-def dspy_family(gateway: Gateway) -> list[FrontTool]:
+def dspy_family(gateway: Gateway) -> list[OwnTool]:
     """Return the tools of the family, bound to a gateway."""
     handlers = {
         "dspy_execute_program": _execute,
@@ -30,13 +30,13 @@ async def _execute(gateway: Gateway, arguments: Arguments, client: Client) -> di
     name, inputs = _argument(arguments, "program", str), _argument(arguments, "inputs", dict)
     parts = await gateway.prepare()
     program = await parts.dspy.find(name, client.principal)
-    # Before the person is asked anything.
+    # Before the user is asked for confirmation.
     program.spec.check_inputs(inputs)
     version = f"{name} {program.spec.version}, {program.source_hash}"
     about = f"await dspy__{name}(**{json.dumps(inputs, ensure_ascii=False)})\n# {version}"
     destructive = await parts.programs.destructive_within(f"dspy__{name}", client.principal)
-    word = await confirm(client, destructive, about, saved=name)
-    return await parts.dspy.execute(name, inputs, client.on_behalf(word))
+    consent = await confirm(client, destructive, about, saved=name)
+    return await parts.dspy.execute(name, inputs, client.on_behalf(consent))
 
 
 async def _list(gateway: Gateway, _arguments: Arguments, client: Client) -> dict[str, Any]:

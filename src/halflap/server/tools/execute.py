@@ -1,4 +1,4 @@
-"""`execute_program` and `call_tool`: run Python over the tools, or call a single one."""
+"""`call_tool` and `execute_program`: call a single tool, or run a Python program over the tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import BusyError, RunNotFoundError, SandboxError, UsageError
 from halflap.core.values import OWN
-from halflap.server.client import Client, Word
+from halflap.server.client import Client, Consent
 from halflap.server.confirm import confirm
 from halflap.server.tools.tool import answer
 
@@ -36,16 +36,16 @@ OUTPUT_TEMPLATE: Mapping[str, Any] = {
 
 
 async def call_directly(gateway: Gateway, name: str, arguments: Arguments, client: Client) -> dict[str, Any]:
-    """Call a tool for a client and return the result as it came."""
+    """Call a tool for a client and return its unchanged result."""
     await gateway.prepare()
-    word = Word()
+    consent = Consent()
     if gateway.config.execution.confirm_destructive and name.isidentifier():
-        # Confirmation is asked for the same call as a program would make.
+        # The user is asked about a program that makes the same call.
         program = f"await {name}(**{json.dumps(arguments, ensure_ascii=False)})"
-        word = await confirm(client, await gateway.needing_confirmation(program), program)
-    # Repeated with an answer, the request would be confirmed once more; and our own programs call other tools.
-    forwards = word == Word() and not name.startswith(_OWN_PREFIXES)
-    context = gateway.parts.programs.under_rules(client.on_behalf(word, forwards=forwards))
+        consent = await confirm(client, await gateway.needing_confirmation(program), program)
+    # A request that is repeated with answers would be confirmed again; and scripts call other tools.
+    forwards = consent == Consent() and not name.startswith(_OWN_PREFIXES)
+    context = gateway.parts.programs.under_rules(client.on_behalf(consent, forwards=forwards))
     return (await gateway.call_tool(name, arguments, context)).to_wire()
 
 
@@ -55,9 +55,9 @@ async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> d
 
 async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
     code = arguments["code"]
-    word = await confirm(client, await gateway.needing_confirmation(code), code)
+    consent = await confirm(client, await gateway.needing_confirmation(code), code)
     try:
-        execution = await gateway.execute(code, client.on_behalf(word))
+        execution = await gateway.execute(code, client.on_behalf(consent))
     except (BusyError, SandboxError, UsageError) as error:
         text = f"[Script execution failed]\n{error} [{error.code}]"
         retry = {"retry_after": error.retry_after} if isinstance(error, BusyError) else {}
@@ -89,12 +89,12 @@ def _summary(execution: Execution) -> dict[str, Any]:
 
 
 async def read_output(gateway: Gateway, uri: str, principal: str) -> dict[str, Any] | None:
-    """Return the whole output of a run to the principal who ran it; None if the URI is not about runs."""
+    """Return the whole output of a run to the principal that started it; None if the URI is not of a run."""
     if not uri.startswith("halflap://runs/"):
         return None
     found = _OUTPUT.fullmatch(uri)
     try:
-        # A run is also found by the beginning of its id, but that is not its URI.
+        # The gateway also finds a run by the beginning of its id; as a URI, only the whole id counts.
         run = (await gateway.run(found[1], principal=principal))[0] if found else None
     except (RunNotFoundError, UsageError):
         run = None
@@ -102,7 +102,7 @@ async def read_output(gateway: Gateway, uri: str, principal: str) -> dict[str, A
         message = f"There is no resource {uri}. Outputs of runs are at {OUTPUT_TEMPLATE['uriTemplate']}."
         raise MCPError(_NOT_FOUND, message, {"code": RunNotFoundError.code})
     if run.output is None:
-        # An empty text would pass for the whole of it.
+        # An empty text would look like the whole output.
         message = "The output of this run was not kept (`traces.record`), or it is still running."
         raise MCPError(_NOT_FOUND, message, {"code": _NOT_KEPT})
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": run.output}]}

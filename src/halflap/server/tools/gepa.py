@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from halflap.gateway import Gateway
     from halflap.server.client import Client
-    from halflap.server.tools.tool import Arguments, FrontTool, Handler
+    from halflap.server.tools.tool import Arguments, Handler, OwnTool
     from halflap.workflows.run.process import Reflect
 
 _JOBS: dict[str, tuple[str, type[BaseModel]]] = {
@@ -24,7 +24,7 @@ _JOBS: dict[str, tuple[str, type[BaseModel]]] = {
 }
 
 
-def gepa_family(gateway: Gateway) -> list[FrontTool]:
+def gepa_family(gateway: Gateway) -> list[OwnTool]:
     """Return the tools of the family, bound to a gateway."""
     jobs = Jobs(gateway.config.workflows.timeout_seconds)
 
@@ -43,7 +43,7 @@ def gepa_family(gateway: Gateway) -> list[FrontTool]:
 
 
 def _reflection(gateway: Gateway, client: Client) -> Reflect | None:
-    """Return what asks the configured model, if there is one."""
+    """Return a function that asks the configured model, if there is one."""
     if gateway.config.programs.lm is None:
         return None
 
@@ -59,7 +59,7 @@ def _output_schema(answer: type[BaseModel]) -> dict[str, Any]:
 
 
 def _untitled(schema: Any) -> Any:
-    """Return a schema without the titles that pydantic makes of names."""
+    """Return a schema without the titles that pydantic derives from names."""
     if isinstance(schema, list):
         return [_untitled(one) for one in schema]
     if not isinstance(schema, dict):

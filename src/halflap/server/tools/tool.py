@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from halflap.core.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, SeedCode
+from halflap.server.results import INTERNAL, crash_message
 
 if TYPE_CHECKING:
-    from halflap.core.codes import OtherCode
     from halflap.gateway import Gateway
     from halflap.server.client import Client
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_INTERNAL: OtherCode = "internal"
 _DEFINITIONS: Mapping[str, Mapping[str, Any]] = yaml.load(
     files(__package__ or "").joinpath("definitions.yaml").read_text(encoding="utf-8"),
     Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),  # noqa: S506 -- a safe loader
@@ -45,10 +43,7 @@ def answer(
     code: str | None = None,
     meta: Mapping[str, Any] = {},
 ) -> dict[str, Any]:
-    """Return the protocol's result: a text for the model, the same as structured content, and what comes beside it.
-
-    The code of an error is in `_meta`, since some texts are prescribed.
-    """
+    """Return the protocol's result. The code of an error is in `_meta`, since the seeds prescribe some texts."""
     texts = [text] if note is None else [text, note]
     content = [*({"type": "text", "text": one} for one in texts), *blocks]
     result: dict[str, Any] = {"content": content, "isError": is_error}
@@ -67,15 +62,16 @@ def json_answer(value: Any, **more: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class FrontTool:
+class OwnTool:
     """A tool as `tools/list` shows it, with its handler."""
 
+    gateway: Gateway
     definition: Mapping[str, Any]
     errors: Sequence[str]
     """The error codes of its answers, besides those that every tool can return."""
-    handler: Callable[[Arguments, Client], Awaitable[dict[str, Any]]]
-    has_error_objects: bool
-    """Whether failures are error objects, and the handler checks the arguments: in the dspy and gepa families."""
+    handler: Handler
+    returns_error_objects: bool
+    """Whether failures are error objects, and the handler validates the arguments: in the dspy and gepa families."""
 
     @property
     def name(self) -> str:
@@ -92,28 +88,30 @@ class FrontTool:
 
     async def answer(self, arguments: Arguments, client: Client) -> dict[str, Any]:
         """Validate the arguments and answer."""
-        if self.has_error_objects:
-            return await self._answer_or_error_object(arguments, client)
+        gateway = self.gateway.seen_by(client.principal)
+        if self.returns_error_objects:
+            return await self._answer_or_error_object(gateway, arguments, client)
         if _problems(self.input_schema, arguments):
-            # An extra argument alone is harmless; together with a missing one, it is probably that one misspelled.
+            # An extra argument alone is harmless; with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
-        return await self.handler(arguments, client)
+        return await self.handler(gateway, arguments, client)
 
-    async def _answer_or_error_object(self, arguments: Arguments, client: Client) -> dict[str, Any]:
+    async def _answer_or_error_object(
+        self, gateway: Gateway, arguments: Arguments, client: Client
+    ) -> dict[str, Any]:
         try:
-            return json_answer(await self.handler(arguments, client))
+            return json_answer(await self.handler(gateway, arguments, client))
         except HalflapError as error:
             failure, code = {"code": error.seed_code, "message": str(error)}, error.code
         except Exception as error:
             logger.exception("the call of %s failed", self.name)
-            message = f"Halflap failed to answer ({type(error).__name__}). See its log."
-            failure, code = {"code": "EXECUTION_ERROR", "message": message}, _INTERNAL
+            failure, code = {"code": "EXECUTION_ERROR", "message": crash_message(error)}, INTERNAL
         return json_answer({"error": True, **failure}, is_error=True, code=code)
 
 
 def _problems(schema: Mapping[str, Any], arguments: Arguments) -> Sequence[ArgumentProblem]:
-    from halflap.schema import compile_schema  # noqa: PLC0415 -- it loads much that listing the tools does not need
+    from halflap.schema import compile_schema  # noqa: PLC0415 -- slow to import, and not needed to list the tools
 
     validator = compile_schema(schema)
     return [] if validator is None else validator.problems(dict(arguments))
@@ -125,13 +123,13 @@ def family(
     outputs: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     error_codes: Sequence[SeedCode] = (),
-) -> list[FrontTool]:
+) -> list[OwnTool]:
     """Return tools bound to a gateway.
 
     `outputs` has the output schemas that are not in the file; `error_codes` are those of error objects.
     """
     limits = gateway.config.execution
-    words = {
+    values = {
         "modules": " and ".join(filter(None, ("Standard library", ", ".join(limits.modules)))),
         "seconds": f"{limits.timeout_seconds:g}",
         "calls": f"{limits.max_calls}",
@@ -140,33 +138,26 @@ def family(
     }
     tools = []
     for name, handler in handlers.items():
-        definition = {"name": name, **_filled_in(_DEFINITIONS[name], words)}
+        definition = {"name": name, **_substituted(_DEFINITIONS[name], values)}
         errors = definition.pop("errors", ())
         output = (outputs or {}).get(name) or definition.get("outputSchema")
         if output is not None:
             definition["outputSchema"] = _or_error_object(output, error_codes) if error_codes else output
-        answering = partial(_for_client, handler, gateway)
-        tools.append(FrontTool(definition, errors, answering, bool(error_codes)))
+        tools.append(OwnTool(gateway, definition, errors, handler, bool(error_codes)))
     return tools
 
 
-async def _for_client(
-    handler: Handler, gateway: Gateway, arguments: Arguments, client: Client
-) -> dict[str, Any]:
-    return await handler(gateway.seen_by(client.principal), arguments, client)
-
-
-def _filled_in(value: Any, words: Mapping[str, str]) -> Any:
-    """Return a copy with the words of the configuration in its texts."""
-    if isinstance(value, dict):
-        return {key: _filled_in(one, words) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_filled_in(one, words) for one in value]
-    return Template(value).substitute(words) if isinstance(value, str) else value
+def _substituted(definition: Any, values: Mapping[str, str]) -> Any:
+    """Return a copy of a definition with the values of the configuration in its texts."""
+    if isinstance(definition, dict):
+        return {key: _substituted(one, values) for key, one in definition.items()}
+    if isinstance(definition, list):
+        return [_substituted(one, values) for one in definition]
+    return Template(definition).substitute(values) if isinstance(definition, str) else definition
 
 
 def _or_error_object(schema: Mapping[str, Any], codes: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of an answer that is this one or an error object."""
+    """Return the schema of an answer that is either this one or an error object."""
     fields = {key: value for key, value in schema.items() if key != "required"}
     error = {
         "properties": {

@@ -1,4 +1,4 @@
-"""Forward to clients what servers announce: lists that changed, and resources that they watch."""
+"""Forward the announcements of servers to clients: changed lists, and updates of subscribed resources."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.core.errors import HalflapError
 from halflap.server.client import connection_of, is_modern
-from halflap.server.offers import names_of
 from halflap.server.results import protocol_errors
+from halflap.server.routing import uris_of
 from halflap.server.tokens import principal_of
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     from halflap.core.values import ServerEvent
     from halflap.gateway import Gateway
-    from halflap.server.offers import Offer, Target
+    from halflap.server.routing import Router, Target
 
     Context = ServerRequestContext[Any, Any]
     Event = ToolsListChanged | PromptsListChanged | ResourcesListChanged | ResourceUpdated
 
-MAX_WATCHED = 100
-"""Resources that one client may watch."""
+MAX_SUBSCRIPTIONS = 100
+"""Resources that one client may subscribe to."""
 _SEND_SECONDS = 10.0
 """How long a client may take to read a message; a slower one misses it."""
 _LISTS: dict[str, Event] = {
@@ -54,38 +54,38 @@ _METHODS: dict[type, str] = {
 
 
 class _OlderClient:
-    """A connected client of the older era: what it watches, and the messages that wait for it."""
+    """A connected client of the older era: its subscriptions, and the queue of its messages."""
 
     def __init__(self, connection: Connection, subscribe: Callable[[Callable[[Event], None]], Any]) -> None:
-        self.watched: dict[str, Target] = {}
-        self.unsubscribe = subscribe(self._take)
+        self.subscribed: dict[str, Target] = {}
+        self.leave = subscribe(self._enqueue)
         self._connection = connection
-        self._waiting: dict[Event, None] = {}
+        self._queue: dict[Event, None] = {}
+        """Ordered, and without duplicates."""
         self._sender: asyncio.Task[None] | None = None
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, ResourceUpdated) and event.uri not in self.watched:
+    def _enqueue(self, event: Event) -> None:
+        if isinstance(event, ResourceUpdated) and event.uri not in self.subscribed:
             return
-        # The same event is not queued twice.
-        self._waiting[event] = None
+        self._queue[event] = None
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        while self._waiting:
-            event = next(iter(self._waiting))
-            del self._waiting[event]
+        while self._queue:
+            event = next(iter(self._queue))
+            del self._queue[event]
             with anyio.move_on_after(_SEND_SECONDS):
                 params = {"uri": event.uri} if isinstance(event, ResourceUpdated) else None
                 await self._connection.outbound.notify(_METHODS[type(event)], params)
 
 
-class Changes:
-    """What the clients of one front want to hear."""
+class Subscriptions:
+    """What the clients of one front have subscribed to."""
 
-    def __init__(self, gateway: Gateway, offer: Offer) -> None:
+    def __init__(self, gateway: Gateway, router: Router) -> None:
         self._gateway = gateway
-        self._offer = offer
+        self._router = router
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._clients: dict[Connection, _OlderClient] = {}
@@ -93,7 +93,7 @@ class Changes:
         gateway.on_event(self._on_event)
 
     def connected(self, context: Context) -> None:
-        """Note a client of the older era when it has connected."""
+        """Register a client of the older era after its handshake."""
         if not is_modern(context):
             self._client(context)
 
@@ -106,64 +106,66 @@ class Changes:
 
     async def _disconnected(self, connection: Connection) -> None:
         client = self._clients.pop(connection)
-        client.unsubscribe()
-        await self._unwatch(client.watched)
+        client.leave()
+        await self._unsubscribe(client.subscribed)
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """Watch a resource for a client of the older era."""
-        watched, uri = self._client(context).watched, str(params.uri)
-        if uri not in watched:
-            watched[uri] = await self._watch(uri, principal_of(context), len(watched))
+        """Handle `resources/subscribe`, of the older era."""
+        subscribed, uri = self._client(context).subscribed, str(params.uri)
+        if uri not in subscribed:
+            subscribed[uri] = await self._subscribe(uri, principal_of(context), len(subscribed))
         return types.EmptyResult()
 
     async def unsubscribe(
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        """Stop watching a resource."""
-        watched, uri = self._client(context).watched, str(params.uri)
-        if uri in watched:
-            await self._unwatch({uri: watched.pop(uri)})
+        """Handle `resources/unsubscribe`, of the older era."""
+        subscribed, uri = self._client(context).subscribed, str(params.uri)
+        if uri in subscribed:
+            await self._unsubscribe({uri: subscribed.pop(uri)})
         return types.EmptyResult()
 
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Send a client of the newer era what it asks for, until it closes the stream."""
+        """Handle `subscriptions/listen`, of the newer era, until the client closes the stream."""
         wanted = params.notifications
-        watched: dict[str, Target] = {}
+        subscribed: dict[str, Target] = {}
         try:
             for uri in dict.fromkeys(wanted.resource_subscriptions or ()):
                 with suppress(MCPError):
-                    watched[uri] = await self._watch(uri, principal_of(context), len(watched))
-            lists = {f"{kind}_list_changed": None for kind in _LISTS if kind not in self._offer.changing}
-            honored = wanted.model_copy(update={"resource_subscriptions": list(watched) or None, **lists})
+                    subscribed[uri] = await self._subscribe(uri, principal_of(context), len(subscribed))
+            constant = {f"{kind}_list_changed": None for kind in _LISTS if kind not in self._router.changing}
+            honored = wanted.model_copy(
+                update={"resource_subscriptions": list(subscribed) or None, **constant}
+            )
             return await self._listen(context, params.model_copy(update={"notifications": honored}))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._unwatch(watched)
+                await self._unsubscribe(subscribed)
 
-    async def _watch(self, uri: str, principal: str, watched: int) -> Target:
-        if watched >= MAX_WATCHED:
-            raise MCPError(types.INVALID_REQUEST, f"A client can watch {MAX_WATCHED} resources at most.")
-        target = await self._offer.resource(uri, principal)
+    async def _subscribe(self, uri: str, principal: str, subscribed: int) -> Target:
+        if subscribed >= MAX_SUBSCRIPTIONS:
+            message = f"A client can subscribe to {MAX_SUBSCRIPTIONS} resources at most."
+            raise MCPError(types.INVALID_REQUEST, message)
+        target = await self._router.resource(uri, principal)
         with protocol_errors():
             await (await self._gateway.seen_by(principal).prepare()).passing.subscribe(*target)
         return target
 
-    async def _unwatch(self, watched: Mapping[str, Target]) -> None:
-        for target in watched.values():
+    async def _unsubscribe(self, subscribed: Mapping[str, Target]) -> None:
+        for target in subscribed.values():
             # The server may be gone, and our own gateway may be closing.
             with suppress(HalflapError), anyio.move_on_after(_SEND_SECONDS):
                 await (await self._gateway.prepare()).passing.unsubscribe(*target)
 
     def _on_event(self, event: ServerEvent) -> None:
-        if self._offer.only not in {None, event.server}:
+        if self._router.only not in {None, event.server}:
             return
         if event.what == "updated":
-            # The bus sends it to those who watch the resource under one of these names.
-            events: list[Event] = [ResourceUpdated(uri) for uri in names_of(event.server, event.uri)]
+            events: list[Event] = [ResourceUpdated(uri) for uri in uris_of(event.server, event.uri)]
         else:
-            events = [_LISTS[event.what]] if event.what in self._offer.changing else []
+            events = [_LISTS[event.what]] if event.what in self._router.changing else []
         for one in events:
             task = asyncio.ensure_future(self._bus.publish(one))
             self._publishing.add(task)

@@ -1,4 +1,4 @@
-"""What a front offers under which names: all servers beside Halflap's own tools, or one server as it is."""
+"""The tools, prompts and resources of a front: under which names clients see them, and which server each belongs to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halflap.core.values import Features
     from halflap.gateway import Gateway
     from halflap.server.client import Client
-    from halflap.server.tools.tool import FrontTool
+    from halflap.server.tools.tool import OwnTool
 
     Definition = Mapping[str, Any]
 
@@ -39,32 +39,32 @@ _LISTS: Mapping[str, tuple[Any, str, str]] = {
     "resources/list": ("resources", "resources", "uri"),
     "resources/templates/list": ("templates", "resourceTemplates", "uriTemplate"),
 }
-"""By method: the field of `Features`, the key of the result, and the key that names an entry."""
+"""By method: the field of `Features`, the key of the result, and the key that identifies an entry."""
 CAPABILITIES = ("tools", "prompts", "resources", "completions", "logging")
 _PREFIX = "halflap://servers/"
 _PREFIXED = re.compile(re.escape(_PREFIX) + r"([^/]+)/(.+)", re.DOTALL)
 _VARIABLES = re.compile(r"(\{[^{}]*\})")
 _MAX_LINKS = 1_000
-"""Links to resources in results of tools that are remembered, so that they can be read."""
+"""Resource links in results of tools that are remembered, so that clients can read them."""
 _TOOLS_TTL_MS = 3_600_000
 _BYTES_PER_TOKEN = 4
 
 
 class Target(NamedTuple):
-    """A prompt's name, a resource's URI or a template, as its server knows it."""
+    """A prompt, a resource or a template, by the name that its server uses."""
 
     server: str
     name: str
 
 
-class Offer(ABC):
-    """The tools, prompts and resources of a front, by the names that its clients see."""
+class Router(ABC):
+    """The names of a front."""
 
     only: str | None = None
-    """The single server it is about."""
-    own_tools: Mapping[str, FrontTool] = {}
+    """The server, if there is a single one."""
+    own_tools: Mapping[str, OwnTool] = {}
     changing: tuple[str, ...] = ("tools", "prompts", "resources")
-    """The lists that may change."""
+    """The lists that can change."""
     capabilities: Container[str] = CAPABILITIES
 
     def __init__(self, gateway: Gateway) -> None:
@@ -72,7 +72,7 @@ class Offer(ABC):
 
     @abstractmethod
     def server_tools(self, gateway: Gateway) -> dict[str, tuple[str, Definition]]:
-        """Return the servers' tools that a client sees: our name of each, and its definition."""
+        """Return the servers' tools that a client sees: the gateway's name of each, and its definition."""
 
     @abstractmethod
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
@@ -86,7 +86,7 @@ class Offer(ABC):
         """Find the server of a resource or a template."""
 
     async def prepare(self, server: Server[Any]) -> None:
-        """Make the front's server introduce itself, before its first request is answered."""
+        """Complete how the front introduces itself, before its first request is answered."""
         del server
 
     def input_schema(self, tool: str) -> Mapping[str, Any] | None:
@@ -115,8 +115,8 @@ class Offer(ABC):
         return await or_error_result(tool, answering, passes_errors=True)
 
 
-class OneServer(Offer):
-    """A single server, transparent: under its own name and names, still with policy, traces and learning."""
+class OneServer(Router):
+    """A single server, transparent: under its own name and names, but with policy, traces and learning."""
 
     def __init__(self, gateway: Gateway, server: str) -> None:
         super().__init__(gateway)
@@ -126,7 +126,7 @@ class OneServer(Offer):
     async def prepare(self, server: Server[Any]) -> None:
         if self._is_prepared:
             return
-        # The server behind it may have to be started for that.
+        # This may start the server.
         features = await (await self.gateway.prepare()).passing.of_server(self.only)
         if features is None:
             reason = self.gateway.unavailable().get(self.only, "it did not answer in time.")
@@ -162,8 +162,8 @@ class OneServer(Offer):
         return Target(self.only, uri)
 
 
-class AllServers(Offer):
-    """All servers under names that cannot collide, beside Halflap's own tools.
+class AllServers(Router):
+    """All servers under names that cannot collide, and Halflap's own tools.
 
     Prompts are `<server>__<prompt>`; a resource keeps its URI where only one server has it.
     """
@@ -183,11 +183,11 @@ class AllServers(Offer):
         return {**await super().tools(principal), "ttlMs": _TOOLS_TTL_MS, "cacheScope": "public"}
 
     def server_tools(self, gateway: Gateway) -> dict[str, tuple[str, Definition]]:
-        """Return the tools that `server.expose` names, as many as fit."""
+        """Return the tools that `server.expose` names, as many as fit into its budget."""
         config, snapshot = gateway.config.server, gateway.snapshot
         if not config.expose:
             return {}
-        from halflap.catalog import matches  # noqa: PLC0415 -- it loads much that listing our own tools does not need
+        from halflap.catalog import matches  # noqa: PLC0415 -- slow to import, and not needed for our own tools
 
         room = config.expose_tokens * _BYTES_PER_TOKEN
         found: dict[str, tuple[str, Definition]] = {}
@@ -208,11 +208,11 @@ class AllServers(Offer):
         result = await super().call(tool, arguments, client)
         called = arguments.get("name") if tool == "call_tool" else tool
         if isinstance(called, str) and (found := self.gateway.snapshot.tools.get(called)) is not None:
-            self._note_links(found.server, client.principal, result["content"])
+            self._remember_links(found.server, client.principal, result["content"])
         return result
 
-    def _note_links(self, server: str, principal: str, blocks: Iterable[Mapping[str, Any]]) -> None:
-        """Remember the resources that a result links to: few servers list all that they link to."""
+    def _remember_links(self, server: str, principal: str, blocks: Iterable[Mapping[str, Any]]) -> None:
+        """Remember the resources that a result links to: few servers list them."""
         for block in blocks:
             uri = block.get("uri") if block.get("type") == "resource_link" else None
             if isinstance(uri, str):
@@ -222,16 +222,16 @@ class AllServers(Offer):
             self._links.popitem(last=False)
 
     async def page(self, method: str, cursor: str | None, client: Client) -> Mapping[str, Any]:
-        del cursor  # All on one page.
+        del cursor  # Everything is on one page.
         features = await self._features(client.principal)
         field, key, name = _LISTS[method]
         if field == "prompts":
             return {key: [{**entry, name: shown} for shown, (_, entry) in _prompts(features).items()]}
         entries = [(server, entry) for server, one in features.items() for entry in getattr(one, field)]
         times = Counter(entry[name] for _, entry in entries)
-        # Where several servers have the same URI, none of them gets the plain one.
+        # If several servers have the same URI, none of them gets the plain one.
         listed = [
-            entry if times[entry[name]] == 1 else {**entry, name: _with_server(server, entry[name])}
+            entry if times[entry[name]] == 1 else {**entry, name: _prefixed(server, entry[name])}
             for server, entry in entries
         ]
         return {key: [OUTPUT_TEMPLATE, *listed] if field == "templates" else listed}
@@ -244,30 +244,27 @@ class AllServers(Offer):
         return Target(server, str(entry["name"]))
 
     async def resource(self, uri: str, principal: str) -> Target:
-        # By its server's name, else listed by one server, else linked to, else in a template.
         features = await self._features(principal)
+        if (prefixed := _PREFIXED.fullmatch(uri)) is not None:
+            server = unquote(prefixed[1])
+            if server not in features:
+                raise _not_found(f"Server {server!r}", uri)
+            return Target(server, unquote(prefixed[2]))
         listed = [name for name, one in features.items() if any(each["uri"] == uri for each in one.resources)]
+        linked = sorted(self._links.get((principal, uri), ()))
         fitting = [name for name, one in features.items() if any(_fits(each, uri) for each in one.templates)]
-        return _find(uri, features, listed, sorted(self._links.get((principal, uri), ())), fitting)
+        servers = listed or linked or fitting
+        if not servers:
+            raise _not_found(f"Resource {uri}", uri)
+        if len(servers) > 1:
+            ways = ", ".join(_prefixed(server, uri) for server in servers)
+            raise MCPError(
+                types.INVALID_PARAMS, f"Several servers have {uri}. Use one of: {ways}.", {"uri": uri}
+            )
+        return Target(servers[0], uri)
 
     async def _features(self, principal: str) -> dict[str, Features]:
         return await (await self.gateway.seen_by(principal).prepare()).passing.features()
-
-
-def _find(uri: str, features: Mapping[str, Features], *candidates: list[str]) -> Target:
-    """Return the server that a URI names, or the only one in the first list of candidates that has any."""
-    if (prefixed := _PREFIXED.fullmatch(uri)) is not None:
-        server = unquote(prefixed[1])
-        if server not in features:
-            raise _not_found(f"Server {server!r}", uri)
-        return Target(server, unquote(prefixed[2]))
-    servers = next((one for one in candidates if one), [])
-    if len(servers) == 1:
-        return Target(servers[0], uri)
-    if not servers:
-        raise _not_found(f"Resource {uri}", uri)
-    ways = ", ".join(_with_server(server, uri) for server in servers)
-    raise MCPError(types.INVALID_PARAMS, f"Several servers have {uri}. Use one of: {ways}.", {"uri": uri})
 
 
 def _not_found(what: str, uri: str | None = None) -> MCPError:
@@ -275,7 +272,7 @@ def _not_found(what: str, uri: str | None = None) -> MCPError:
 
 
 def _prompts(features: Mapping[str, Features]) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Return all prompts by name; of two with the same, the later server's gets a suffix."""
+    """Return all prompts by name; if two names are the same, the later server's gets a suffix."""
     found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for server, one in features.items():
         for entry in one.prompts:
@@ -287,12 +284,12 @@ def _prompts(features: Mapping[str, Features]) -> dict[str, tuple[str, Mapping[s
     return found
 
 
-def names_of(server: str, uri: str) -> tuple[str, str]:
-    """Return the URIs by which clients may know a server's resource."""
-    return uri, _with_server(server, uri)
+def uris_of(server: str, uri: str) -> tuple[str, str]:
+    """Return the URIs under which clients may know a server's resource."""
+    return uri, _prefixed(server, uri)
 
 
-def _with_server(server: str, uri: str) -> str:
+def _prefixed(server: str, uri: str) -> str:
     parts = (part if part.startswith("{") else quote(part, safe="") for part in _VARIABLES.split(uri))
     return f"{_PREFIX}{quote(server, safe='')}/{''.join(parts)}"
 

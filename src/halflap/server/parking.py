@@ -1,9 +1,9 @@
-"""Answer one request of a client, which may have to answer questions of servers first.
+"""Answer requests whose client first has to answer questions from servers.
 
-A client of the older era is asked while it waits. One of the newer era gets the questions as the result and repeats its
-request with the answers. Where the question came as the result of a server of the newer era, nothing has to be kept: its
-state travels with the client. Otherwise the work continues in a task that is parked until the client comes back: a bounded
-number for each principal, for a bounded time. The SDK seals every state for this client and this request.
+A client of the older era is asked while it waits. One of the newer era gets the questions as the result, and repeats its
+request with the answers. If the questions are the result of a server of the newer era, that server's state travels with
+the client and nothing is kept here. Otherwise the work continues in a task that is parked until the client comes back,
+within limits of number and time. The SDK seals every state for its client and request.
 """
 
 from __future__ import annotations
@@ -29,116 +29,116 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
     Work = Callable[[Client], Awaitable[dict[str, Any]]]
 
-MAX_OPEN = 64
-"""Requests of clients of the newer era that wait for an answer of theirs at the same time."""
-MAX_OPEN_EACH = 8
+MAX_PARKED = 64
+"""Requests of clients of the newer era that wait for an answer at the same time."""
+MAX_PARKED_EACH = 8
 """Of these, requests of one principal."""
 _PARKED, _FORWARDED = "parked.", "forwarded."
 _tasks: set[asyncio.Task[dict[str, Any]]] = set()
-"""Keeps work alive until it ends: the event loop holds only weak references to tasks."""
+"""Keeps tasks alive until they end: the event loop holds only weak references."""
 
 
-class Requests:
-    """The requests under way on one front."""
+class Parking:
+    """The requests of one front that wait for their clients."""
 
     def __init__(self) -> None:
         security = RequestStateSecurity(
             keys=[secrets.token_bytes(32)], ttl=ANSWER_SECONDS, bind_principal=principal_of
         )
         self.boundary = RequestStateBoundary(security, default_audience=None)
-        """The middleware that seals states on their way out and opens them on their way in."""
-        self._parked: dict[str, _Conversation] = {}
+        """The middleware that seals outgoing states and opens incoming ones."""
+        self._parked: dict[str, _NewerClient] = {}
 
     async def answer(self, context: Context, work: Work) -> dict[str, Any]:
-        """Do the work for a request and return its result, or questions for the client."""
+        """Run the work for a request and return its result, or questions for the client."""
         if not is_modern(context) or context.method not in INPUT_REQUIRED_METHODS:
             return await work(Client(context))
         params = context.params or {}
         state, answers = params.get("requestState"), params.get("inputResponses")
         if isinstance(state, str) and state.startswith(_PARKED):
-            conversation = self._resume(state, context)
-            conversation.take(answers if isinstance(answers, dict) else {})
+            client = self._resume(state, context)
+            client.take(answers if isinstance(answers, dict) else {})
         else:
-            conversation = _Conversation(context, self)
+            client = _NewerClient(context, self)
             inner = state.removeprefix(_FORWARDED) if isinstance(state, str) else None
-            meta = conversation.forwarded.meta
-            conversation.forwarded = Forwarded(meta, answers, inner, takes_questions=True)
-            conversation.start(work)
-        return await self._outcome(conversation)
+            client.forwarded = Forwarded(client.forwarded.meta, answers, inner, takes_questions=True)
+            client.start(work)
+        return await self._result_or_questions(client)
 
-    async def _outcome(self, conversation: _Conversation) -> dict[str, Any]:
-        """Return the result of the work, or park it where there are questions."""
-        task = conversation.task
+    async def _result_or_questions(self, client: _NewerClient) -> dict[str, Any]:
+        task = client.task
         assert task is not None
         try:
-            while not task.done() and not conversation.questions:
-                conversation.asked.clear()
-                asked = asyncio.ensure_future(conversation.asked.wait())
+            while not task.done() and not client.questions:
+                client.asked.clear()
+                asked = asyncio.ensure_future(client.asked.wait())
                 try:
                     await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     asked.cancel()
         except asyncio.CancelledError:
-            # The client does not wait any more.
+            # The client cancelled its request.
             task.cancel()
             raise
         if task.done():
             return task.result()
-        if not self._has_room(conversation.principal):
-            # Some have ended while their clients were away.
-            for old in [state for state, one in self._parked.items() if one.task is None or one.task.done()]:
-                self._expire(old)
-            if not self._has_room(conversation.principal):
-                task.cancel()
-                raise MCPError(types.INVALID_REQUEST, "Too many questions wait for an answer already.")
-        state = _PARKED + secrets.token_urlsafe(24)
-        self._parked[state] = conversation
-        conversation.expiry = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._expire, state)
-        questions = conversation.questions
-        return {"resultType": "input_required", "inputRequests": questions, "requestState": state}
+        return self._park(client, task)
 
-    def _resume(self, state: str, context: Context) -> _Conversation:
-        conversation = self._parked.pop(state, None)
-        if conversation is None:
+    def _park(self, client: _NewerClient, task: asyncio.Task[Any]) -> dict[str, Any]:
+        """Keep the task until the client comes back, and return the questions."""
+        for ended in [state for state, one in self._parked.items() if one.task is None or one.task.done()]:
+            self._expire(ended)
+        own = sum(one.principal == client.principal for one in self._parked.values())
+        if len(self._parked) >= MAX_PARKED or own >= MAX_PARKED_EACH:
+            task.cancel()
+            raise MCPError(types.INVALID_REQUEST, "Too many questions wait for an answer already.")
+        state = _PARKED + secrets.token_urlsafe(24)
+        self._parked[state] = client
+        client.expiry = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._expire, state)
+        return {
+            "resultType": "input_required",
+            "inputRequests": client.questions,
+            "requestState": state,
+        }
+
+    def _resume(self, state: str, context: Context) -> _NewerClient:
+        client = self._parked.pop(state, None)
+        if client is None:
             message = "This requestState is unknown or was used before. Send the request again without it."
             raise MCPError(types.INVALID_PARAMS, message)
-        conversation.context = context
-        if conversation.expiry is not None:
-            conversation.expiry.cancel()
-        return conversation
+        client.context = context
+        if client.expiry is not None:
+            client.expiry.cancel()
+        return client
 
     def _expire(self, state: str) -> None:
-        conversation = self._parked.pop(state, None)
-        if conversation is not None and conversation.task is not None:
-            conversation.task.cancel()
-
-    def _has_room(self, principal: str) -> bool:
-        own = sum(one.principal == principal for one in self._parked.values())
-        return len(self._parked) < MAX_OPEN and own < MAX_OPEN_EACH
+        client = self._parked.pop(state, None)
+        if client is not None and client.task is not None:
+            client.task.cancel()
 
     def close(self) -> None:
-        """Cancel what is parked."""
+        """Cancel everything that is parked."""
         for state in list(self._parked):
             self._expire(state)
 
 
-class _Conversation(Client):
-    """A client of the newer era: questions are kept until its request is answered with them."""
+class _NewerClient(Client):
+    """A client of the newer era: its questions wait until it repeats its request with the answers."""
 
-    def __init__(self, context: Context, requests: Requests) -> None:
+    def __init__(self, context: Context, parking: Parking) -> None:
         super().__init__(context)
         self.asked = asyncio.Event()
         self.task: asyncio.Task[dict[str, Any]] | None = None
         self.expiry: asyncio.TimerHandle | None = None
-        self._requests = requests
+        self._parking = parking
         self._open: dict[str, tuple[Mapping[str, Any], asyncio.Future[Mapping[str, Any]]]] = {}
 
     def start(self, work: Work) -> None:
-        self.task = asyncio.create_task(self._do(work))
+        self.task = asyncio.create_task(self._run(work))
         _tasks.add(self.task)
         self.task.add_done_callback(_tasks.discard)
 
-    async def _do(self, work: Work) -> dict[str, Any]:
+    async def _run(self, work: Work) -> dict[str, Any]:
         try:
             return await work(self)
         except InputRequiredError as required:
@@ -149,8 +149,8 @@ class _Conversation(Client):
 
     @property
     def identity(self) -> object:
-        # Nothing says which requests over HTTP come from one client, not even the token.
-        return self._requests if self.is_local else self
+        # Over HTTP, requests of one client can't be told from those of others with the same token.
+        return self._parking if self.is_local else self
 
     @property
     def log_level(self) -> str | None:
@@ -159,7 +159,7 @@ class _Conversation(Client):
 
     @property
     def questions(self) -> dict[str, Mapping[str, Any]]:
-        """The requests without an answer yet."""
+        """The requests that have no answer yet."""
         return {key: request for key, (request, answer) in self._open.items() if not answer.done()}
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -179,7 +179,7 @@ class _Conversation(Client):
                 self._open.pop(unique, None)
 
     def take(self, answers: Mapping[str, Any]) -> None:
-        """Take the client's answers; a question whose answer is missing or malformed is asked again."""
+        """Accept the client's valid answers; the other questions are asked again."""
         for key, (request, future) in self._open.items():
             answer = answers.get(key)
             if not future.done() and isinstance(answer, dict) and is_answer(request["method"], answer):
