@@ -1,7 +1,7 @@
-"""The composition root: make the parts of a gateway, give each what it needs, and close them in reverse order.
+"""The composition root: create the parts of a gateway, connect them, and close them in reverse order.
 
-Importing this module takes a while, so the gateway does it in a thread: `halflap serve` answers a client's first
-questions meanwhile. The MCP library takes longest, and is loaded when the first server is needed (`Lazy`).
+This module is slow to import, so the gateway imports it in a thread while `halflap serve` answers a client's first
+requests. The MCP library is the slowest, and is loaded when the first server is needed (`Lazy`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class Host(NamedTuple):
-    """What the parts get from the process that they run in."""
+    """The process that the parts run in."""
 
     servers: Mapping[str, Any]
     """MCP server objects of this process, by name."""
@@ -71,13 +71,13 @@ def _store_place(config: Config) -> Path | str:
 
 
 def _journal(config: Config) -> Journal:
-    """Return the journal of the configured store: what is meant for one store must not get into another."""
+    """Return the journal of the configured store: each store has its own."""
     place = sha256(str(_store_place(config)).encode()).hexdigest()[:8]
     return Journal(config.data_dir / f"unrecorded-{place}.jsonl")
 
 
 async def build(config: Config, host: Host) -> Parts:
-    """Open the store and the catalogue, and connect all parts; no server is started."""
+    """Open the store and the catalogue, and create all parts; no server is started."""
     store = await open_store_or_memory(_store_place(config))
     opened: Closable = store
     try:
@@ -90,7 +90,7 @@ async def build(config: Config, host: Host) -> Parts:
 
 
 class Parts:
-    """Everything a gateway consists of; each part gets those made before it, or a function that asks later ones."""
+    """The parts of a gateway; each gets earlier ones through its constructor, and later ones as functions."""
 
     def __init__(self, config: Config, store: Store, host: Host) -> None:
         self._config = config
@@ -188,7 +188,7 @@ class Parts:
         )
 
     def _answer(self, profile: Profile | None) -> None:
-        """Make the parts that answer questions, about what exists for a profile."""
+        """Create the parts that answer questions, limited to what a profile may see."""
         config, store, policy = self._config, self.store, self.calls.policy
         seen: Seen = self.catalog if profile is None else self.calls.view(profile)
         self.seen = seen
@@ -207,7 +207,7 @@ class Parts:
         self._syncs.append(self._sync)
 
     def seen_by(self, principal: str) -> Parts:
-        """Return the parts for someone's questions: those that answer know only what exists for them."""
+        """Return the parts for a principal: those that answer questions show only what its profile permits."""
         profile = self.calls.policy.profile_of(principal)
         if profile is None:
             return self
@@ -217,7 +217,7 @@ class Parts:
         return self._views[profile]
 
     async def start(self) -> None:
-        """Read what earlier gateways left."""
+        """Load the catalogue, and start the background work."""
         await self.catalog.load()
         await self.calls.validators.load(self.store)
         if not self._config.learning.values:
@@ -227,7 +227,7 @@ class Parts:
         await self.catalog.look()
 
     async def close(self) -> None:
-        """Close the parts; each may still write to those that are closed after it."""
+        """Close the parts; each may still write to those closed after it."""
         opened: list[Closable] = [self.store, self.recorder, self.retention, self._learner]
         opened += [self.pool, self.catalog, self.dspy, self.programs]
         async with AsyncExitStack() as closing:
@@ -235,7 +235,7 @@ class Parts:
                 closing.push_async_callback(part.close)
 
     async def composer(self) -> Composer:
-        """Return what composes tools. It takes long to import, so that happens when it is first needed."""
+        """Return the composer, which is slow to import and therefore loaded on first use."""
         module = await asyncio.to_thread(import_module, "halflap.gateway.compose")
         made: Composer = module.Composer(
             self.seen, self.finder, self.calls.policy, self._profile, self._sync, self.learned
@@ -243,7 +243,7 @@ class Parts:
         return made
 
     async def linter(self) -> Linter:
-        """Return what lints servers, loaded when it is needed as well."""
+        """Return the linter, also loaded on first use."""
         module = await asyncio.to_thread(import_module, "halflap.lint.live")
         made: Linter = module.Linter(
             self._config, self.store, self.catalog, self.pool.get, self.learned.of_all, self.learned.breaches

@@ -1,4 +1,4 @@
-"""Examine a gateway: start every server, look at every part, and report what is wrong."""
+"""Diagnose a gateway: start every server, examine every part, and report what is wrong."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _EDGE_SECONDS = 2.0
 """How long edges are counted; thousands of tools with large schemas would take minutes."""
 _PART_SECONDS = 60.0
-"""How long each part other than the servers may take; only a very busy machine comes near it."""
+"""How long each part other than the servers may take; exceeded only on a very busy machine."""
 _BEYOND_START_SECONDS = 10.0
 _DRIFT_SECONDS = 7 * 86_400.0
-"""Only drift of the last days is reported."""
+"""Older drift is not reported."""
 
 
 @dataclass(frozen=True)
 class Doctor:
-    """Answers `halflap doctor`."""
+    """Produces the report of `halflap doctor`."""
 
     config: Config
     store: Store
@@ -54,7 +54,7 @@ class Doctor:
     metrics: Metrics
 
     async def health(self) -> dict[str, Any]:
-        """Return the rows and findings of all servers as they are, without starting anything."""
+        """Return the rows and findings of all servers, without starting any."""
         kinds = await self.learned.output_kinds()
         rows = await self._rows(kinds)
         found = await asyncio.to_thread(server_findings, rows, self.config)
@@ -78,10 +78,10 @@ class Doctor:
         on_progress: Callable[[Sequence[str], int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
-        """Start every server, or only these, and return what `halflap doctor --json` prints.
+        """Start every server, or only these, and return the report that `halflap doctor --json` prints.
 
-        `on_progress` gets the names of the servers that are still awaited, and how many there are in all. Once `stop`
-        is set, servers are no longer waited for.
+        `on_progress` is called with the names of the servers that have not answered yet, and the number of all. Setting
+        `stop` ends the wait for servers.
         """
         every = [server.name for server in self.config.servers]
         if unknown := [name for name in servers if name not in every]:
@@ -152,7 +152,7 @@ class Doctor:
     async def _start(
         self, names: set[str], on_progress: Callable[[Sequence[str], int], None] | None, stop: asyncio.Event
     ) -> None:
-        """List all servers at once, each within its own time."""
+        """List all servers concurrently, each with its own timeout."""
         waiting: dict[asyncio.Future[Any], str] = {
             asyncio.ensure_future(
                 asyncio.wait(
@@ -173,7 +173,7 @@ class Doctor:
             task.cancel()
 
     async def _sandbox(self) -> dict[str, Any]:
-        """Start the sandbox and the check, and return which of their locks are in force."""
+        """Start the sandbox and the check, and return the layers in force."""
         ready = await self.programs.ready()
         check = await self.programs.check_ready()
         return {
@@ -246,7 +246,7 @@ def _row(
 
 
 def _sign_in(server: ServerConfig, state: str, *, is_signed_in: bool) -> str | None:
-    """Return the sign-in state of a server with a URL; None where it is not known."""
+    """Return the sign-in state of a server with a URL; None if it is unknown."""
     if server.url is None or state not in {"ready", "needs-sign-in"}:
         return None
     if state == "ready":

@@ -1,4 +1,4 @@
-"""What `halflap doctor` reports. The severity, subject and fix of each code are in halflap/findings.md."""
+"""The findings of `halflap doctor`. The severity, subject and fix of each code are in halflap/findings.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     what: str
     server: str | None = None
     before: str = ""
-    """What to do before the rule's fix."""
+    """Advice before the rule's fix; `after` comes after it."""
     after: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Finding(NamedTuple):
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rules by code. Reads a file: call it from a thread the first time."""
+    """Return the rules by code. The first call reads a file: make it in a thread."""
     table = files("halflap").joinpath("findings.md").read_text(encoding="utf-8")
     return {
         code: Rule(severity, about, cause, _LINK.sub(r"\1", fix))
@@ -63,7 +63,7 @@ def findings(examined: Mapping[str, Any], config: Config) -> list[dict[str, Any]
 
 
 def server_findings(rows: Iterable[Mapping[str, Any]], config: Config) -> list[dict[str, Any]]:
-    """Return the findings about servers, problems first. One that was not started yet is not a problem."""
+    """Return the findings about servers that were started, problems first."""
     started = (row for row in rows if row["state"] not in _NOT_STARTED)
     return _sorted(one for row in started for one in _of_server(row, config))
 

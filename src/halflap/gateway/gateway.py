@@ -1,4 +1,4 @@
-"""The class that everything else uses: all of a person's tools in one place."""
+"""`Gateway`: all of a person's tools in one place, behind one class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Gateway:
                 print(tool.name)
             result = await gateway.call("mcp__time__get_current_time", timezone="Europe/Berlin")
 
-    Opening reads the catalogue that the last run left; no server starts before it is needed.
+    Opening loads the stored catalogue; no server starts before it is needed.
     """
 
     def __init__(
@@ -68,9 +68,8 @@ class Gateway:
     ) -> AsyncIterator[Gateway]:
         """Open a gateway on a `Config`, a mapping in its form, a file's path, or the user's own file.
 
-        `servers` are MCP server objects of the `mcp` package that live in this process, by name; they are used
-        beside the configured ones. `refresh_stale` lists servers whose list is stale again in the background, which a
-        program that ends soon does not need.
+        `servers` are server objects of the `mcp` package in this process, by name, in addition to the configured
+        ones. With `refresh_stale`, stale lists of tools are refreshed in the background.
         """
         gateway = cls(await _configured(config), servers, refresh_stale=refresh_stale)
         try:
@@ -80,23 +79,23 @@ class Gateway:
             await gateway.close()
 
     def seen_by(self, principal: str) -> Gateway:
-        """Return the same gateway for someone's request: only what exists for them can be found, asked about and called."""
+        """Return this gateway as a principal sees it: what its profile leaves out does not exist."""
         seen = copy.copy(self)
         seen.principal = principal
         return seen
 
     async def prepare(self) -> Parts:
-        """Open the store and the catalogue, and return the parts. Other methods do it when they need them."""
+        """Open the store and the catalogue, and return the parts. Other methods do this when they need to."""
         return (await self._parts.get()).seen_by(self.principal)
 
     @property
     def parts(self) -> Parts:
-        """The parts that Halflap's own faces use; only once the gateway is prepared."""
+        """The parts, for Halflap's own commands, server and page; only after `prepare`."""
         assert self._parts.made is not None, "the gateway is not prepared"
         return self._parts.made.seen_by(self.principal)
 
     async def reload(self, config: Config) -> None:
-        """Use another configuration from now on. What is running finishes with the old one, within its time limit."""
+        """Use another configuration from now on. Calls and programs in progress finish with the old one."""
         before, old = self.config, self._parts
         self.config = _with_servers(config, self._in_process)
         new = Lazy(self._build)
@@ -113,7 +112,7 @@ class Gateway:
         task.add_done_callback(self._retiring.discard)
 
     async def close(self) -> None:
-        """Stop every server, and write what is left to write."""
+        """Stop every server, and write what is still queued."""
         self._closing.set()
         await asyncio.gather(*self._retiring, return_exceptions=True)
         await self._parts.close()
@@ -125,7 +124,7 @@ class Gateway:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The catalogue as it is now."""
+        """The present catalogue."""
         if self._parts.made is not None:
             return self.parts.seen.snapshot
         from halflap.catalog import Snapshot  # noqa: PLC0415 -- takes a while, see `build`
@@ -135,16 +134,16 @@ class Gateway:
     # Tools
 
     async def tools(self) -> tuple[RegisteredTool, ...]:
-        """Return all callable tools, sorted by name. Servers that were never listed are awaited for a few seconds."""
+        """Return all callable tools, sorted by name. Waits a few seconds for servers that were never listed."""
         await self.settle()
         return (await self.prepare()).tools.all()
 
     async def settle(self) -> None:
-        """List the servers that were never listed, and wait for them for a few seconds."""
+        """List the servers that were never listed, and wait a few seconds for them."""
         await (await self.prepare()).catalog.ensure_listed()
 
     async def warm_up(self) -> None:
-        """Begin to list servers that were never listed, and start the sandbox and the check."""
+        """Start listing servers that were never listed, and start the sandbox and the check."""
         parts = await self.prepare()
         parts.catalog.ask_unlisted()
         programs = parts.programs
@@ -152,37 +151,37 @@ class Gateway:
         await programs.check_ready()
 
     async def refresh(self, server: str | None = None) -> Changes:
-        """List one server or all of them again, and return what was added, removed and changed.
+        """List one server or all again, and return the added, removed and changed tools.
 
-        A server that cannot be listed keeps the tools it had. If only one was asked for, its `UpstreamError` is raised.
+        A server that cannot be listed keeps its tools. If only one was named, its `UpstreamError` is raised.
         """
         return await (await self.prepare()).catalog.refresh(server)
 
     def unavailable(self) -> dict[str, str]:
-        """Return the servers that cannot be reached right now, with the reason."""
+        """Return the servers that cannot be reached at present, with the reasons."""
         return {} if self._parts.made is None else self.parts.seen.unavailable()
 
     async def inspect(self, name: str) -> dict[str, Any]:
-        """Return what a tool takes and returns, declared and learned, and what its server says about it."""
+        """Return a tool's schemas, declared and learned, and its server's claims about it."""
         return await (await self.prepare()).tools.inspect(name)
 
     async def search(self, query: str, *, limit: int = 10, server: str | None = None) -> list[Hit]:
-        """Find callable tools by what they do, best first; an exact name is always first."""
+        """Search callable tools by what they do, best first; an exact name is always first."""
         parts = await self.prepare()
         await parts.catalog.ensure_listed()
         return await parts.finder.search(query, limit, server)
 
     async def get_schema(self, tool_name: str) -> ToolSchema:
-        """Return a tool's parsed schema. A stale one is marked so, and refreshed in the background."""
+        """Return a tool's parsed schema. A stale one is marked, and refreshed in the background."""
         return await (await self.prepare()).tools.schema(tool_name)
 
     async def get_schemas(self, tool_names: Iterable[str]) -> dict[str, ToolSchema]:
-        """Return several schemas by name; raises `ToolNotFoundError` for a name that is unknown."""
+        """Return several schemas by name; raises `ToolNotFoundError` for an unknown name."""
         found = await asyncio.gather(*map(self.get_schema, dict.fromkeys(tool_names)))
         return {schema.tool_name: schema for schema in found}
 
     async def validate_arguments(self, tool_name: str, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-        """Return everything that is wrong with these arguments, without calling anything."""
+        """Return everything that is wrong with these arguments, without calling the tool."""
         schema = await self.get_schema(tool_name)
         return await asyncio.to_thread(schema.validate_arguments, arguments)
 
@@ -195,7 +194,7 @@ class Gateway:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any], context: CallContext | None = None
     ) -> Result:
-        """Call a tool with its arguments as a mapping; `context` says on whose behalf."""
+        """Call a tool with its arguments as a mapping; `context` has the principal and the limits of the call."""
         return await (await self.prepare()).calls.call(
             name, arguments, context or CallContext(self.principal)
         )
@@ -203,24 +202,24 @@ class Gateway:
     async def execute(
         self, code: str, context: CallContext | None = None, *, kind: str = "program", name: str | None = None
     ) -> Execution:
-        """Run a Python program over the tools, in the sandbox; `kind` and `name` are for the record.
+        """Run a Python program over the tools in the sandbox; `kind` and `name` are recorded.
 
-        A program that fails is an answer too: see `Execution.outcome`. Raises `SandboxError` where no program can run, and
-        `BusyError` where too many are running.
+        A failed program is a result, not an exception: see `Execution.outcome`. Raises `SandboxError` if no program can
+        run here, and `BusyError` if too many are running.
         """
         programs = await self._programs_for(code)
         return await programs.execute(code, context or CallContext(self.principal), kind=kind, name=name)
 
     async def check(self, code: str) -> Checked:
-        """Return what is wrong with a program without running it: certain mistakes, and doubts."""
+        """Return the mistakes and doubts in a program, without running it."""
         return await (await self._programs_for(code)).check(code, self.principal)
 
     async def needing_confirmation(self, code: str) -> tuple[Tool, ...]:
-        """Return the tools that a program, or a script it names, may call only after the person confirmed it."""
+        """Return the tools that a program, or a script it names, may call only with the user's confirmation."""
         return await (await self._programs_for(code)).destructive(code, self.principal)
 
     async def _programs_for(self, code: str) -> Programs:
-        """Return what runs programs, once the scripts and DSPy programs that the code may name are read again."""
+        """Return the programs part, after reloading the scripts and DSPy programs that the code may name."""
         parts = await self.prepare()
         if any(f"{own}__" in code for own in OWN):
             await parts.catalog.look()
@@ -228,13 +227,13 @@ class Gateway:
 
     @property
     def scripts(self) -> Scripts:
-        """The saved scripts; only once the gateway is prepared."""
+        """The saved scripts; only after `prepare`."""
         return self.parts.scripts
 
     # Events and roots
 
     def on_event(self, listener: Callable[[ServerEvent], None]) -> None:
-        """Call this whenever a server announces that a list or a watched resource has changed."""
+        """Call this when a server announces a changed list or an updated resource."""
         self._listeners.append(listener)
 
     def _announce(self, event: ServerEvent) -> None:
@@ -242,7 +241,7 @@ class Gateway:
             listener(event)
 
     def offer_roots(self, roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]]) -> None:
-        """Ask a client for its roots when a server wants them; call it before the gateway is prepared."""
+        """Answer servers that ask for roots with those of a client; only before `prepare`."""
         self._client_roots = roots
 
     async def roots_changed(self) -> None:
@@ -251,7 +250,7 @@ class Gateway:
             await self._parts.made.pool.made.roots_changed()
 
     async def _list_roots(self, client: ClientChannel | None) -> list[dict[str, Any]]:
-        """Return the configured roots, and those of the client behind a call, or of the only client there is."""
+        """Return the configured roots, then those of the client behind a call, or of the only client."""
         roots: list[dict[str, Any]] = [{"uri": uri} for uri in self.config.roots]
         with suppress(Exception):
             if client is not None:
@@ -264,7 +263,7 @@ class Gateway:
     # Records, and what was learned from them
 
     async def records(self) -> Store:
-        """Return the store once it has everything that happened so far."""
+        """Return the store, after everything so far was written to it."""
         parts = await self.prepare()
         await parts.recorder.flush()
         await parts.recorder.mark_interrupted()
@@ -273,15 +272,15 @@ class Gateway:
     async def runs(
         self, limit: int = 20, principal: str | None = None, before: float | None = None
     ) -> Sequence[RunRecord]:
-        """Return the newest runs, newest first and without their output: all, or one principal's."""
+        """Return the newest runs, newest first, without their output: all, or those of a principal."""
         return await (await self.records()).runs(limit, principal=principal, before=before)
 
     async def run(
         self, identifier: str, principal: str | None = None, *, values: bool = True
     ) -> tuple[RunRecord, Sequence[CallRecord]]:
-        """Return a run and its calls, by its identifier or the beginning of it; a principal sees only its own.
+        """Return a run and its calls, by the beginning of its identifier; a principal sees only its own.
 
-        Without `values`, the calls come without arguments and results, which may be large: see `Store.call`.
+        Without `values`, the calls have no arguments and results, which may be large: see `Store.call`.
         """
         store = await self.records()
         found = await store.run(identifier, principal=principal)
@@ -290,7 +289,7 @@ class Gateway:
         return found, await store.calls_of_run(found.id, values=values)
 
     async def purge_runs(self, *, older_than: float | None = None, everything: bool = False) -> Purged:
-        """Delete runs and calls: those that began before a time, or all; by default what retention would delete."""
+        """Delete the runs and calls that began before a time, or all; by default, apply the retention rules."""
         store = await self.records()
         if store.trouble is not None:
             raise StoreError(f"{store.trouble} Nothing was deleted.")
@@ -306,7 +305,7 @@ class Gateway:
         principal: str | None = None,
         values: bool = True,
     ) -> Sequence[CallRecord]:
-        """Return the newest calls, newest first: all, or those of one tool or principal."""
+        """Return the newest calls, newest first: all, or those of a tool or a principal."""
         store = await self.records()
         key = None if tool is None else self.snapshot.find(tool)
         return await store.recent_calls(
@@ -319,22 +318,22 @@ class Gateway:
 
     @property
     def store_trouble(self) -> str | None:
-        """Why nothing is kept, if so."""
+        """Why the store keeps nothing, or None."""
         return None if self._parts.made is None else self._parts.made.store.trouble
 
     @property
     def learned(self) -> LearnedSchemas:
-        """What was learned: `of` a tool, `rows`, `drift`, `export`, `import_from`, `forget`, `backfill`; once prepared."""
+        """What was learned: `of` a tool, `rows`, `drift`, `export`, `import_from`, `forget`, `backfill`; after `prepare`."""
         return self.parts.learned
 
     # How tools fit together
 
     async def graph(self) -> Graph:
-        """Return the data-flow graph over all callable tools, as it is now."""
+        """Return the data-flow graph over all callable tools."""
         return await (await self._composer()).graph()
 
     async def explain_edge(self, source: str, target: str) -> Explanation:
-        """Return why one tool can feed another, or what comes closest and why that is not enough."""
+        """Return the evidence that one tool can feed another, or the closest fields and why they do not match."""
         return await (await self._composer()).explain(source, target)
 
     async def suggest_workflow(
@@ -347,11 +346,11 @@ class Gateway:
         may_change: bool = False,
         nets: bool = False,
     ) -> dict[str, Any]:
-        """Return workflows for what is wanted, or candidates for a goal, with what is missing. Nothing is called.
+        """Return workflows for `want`, or candidates for a goal, with what is missing. Nothing is called.
 
         `want` names tools or fields; without it, `goal` is searched for. `have` has values by name, None for one that
-        is supplied later. With `may_change`, tools that may change something can be on the way. With `nets`, each
-        workflow comes as a net, too.
+        is supplied later. With `may_change`, steps may include tools that may change something. With `nets`, each
+        workflow is also returned as a net.
         """
         composer = await self._composer()
         return await composer.suggest(goal, have, want, limit, may_change=may_change, nets=nets)
@@ -360,21 +359,21 @@ class Gateway:
         return await (await self.prepare()).composer()
 
     async def metrics(self) -> dict[str, Any]:
-        """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning."""
+        """Count tools by how their output is known, edges by coverage and evidence, and the cost of learning."""
         return await (await self.prepare()).metrics.current()
 
     # Health
 
     async def lint(self, servers: Collection[str] = ()) -> Linted:
-        """List the tools of these servers, or all, and apply the linter's rules to them."""
+        """List the tools of these servers, or of all, and lint them."""
         return await (await (await self.prepare()).linter()).lint(servers)
 
     async def statuses(self) -> tuple[Status, ...]:
-        """Return every server's state, in the order of the configuration."""
+        """Return the state of every server, in the order of the configuration."""
         return tuple(upstream.status() for upstream in await (await self.prepare()).pool.get())
 
     async def sign_ins(self) -> dict[str, list[dict[str, Any]]]:
-        """Return who is signed in to which server, and until when."""
+        """Return the sign-ins to each server, with when they expire."""
         if not await asyncio.to_thread((self.config.data_dir / "sign-ins").exists):
             return {}
         pool = await (await self.prepare()).pool.get()
@@ -388,7 +387,7 @@ class Gateway:
         on_progress: Callable[[Sequence[str], int], None] | None = None,
         stop: asyncio.Event | None = None,
     ) -> dict[str, Any]:
-        """Start every server, or only these, and return what `halflap doctor --json` prints; see `Doctor.examine`."""
+        """Start every server, or only these, and return the report of `halflap doctor`; see `Doctor.examine`."""
         return await (await self.prepare()).doctor.examine(servers, on_progress=on_progress, stop=stop)
 
     # Parts

@@ -1,4 +1,4 @@
-"""Parts of a gateway that are made when they are first needed."""
+"""Parts of a gateway that are created on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part = TypeVar("Part", bound=Closable)
 
 
 class Lazy(Generic[Part]):
-    """A part that is made when it is first needed, once, however many ask for it at the same time."""
+    """A part that is created on first use, and only once, even with concurrent callers."""
 
     def __init__(self, make: Callable[[], Awaitable[Part]]) -> None:
         self._make = make
@@ -29,7 +29,7 @@ class Lazy(Generic[Part]):
             return self.made
 
     async def close(self) -> None:
-        # If it is being made, it is closed as soon as it is there.
+        # The lock waits for a part that is being created.
         async with self._lock:
             if self.made is not None:
                 await self.made.close()

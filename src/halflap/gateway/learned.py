@@ -1,4 +1,4 @@
-"""What is known of the results of tools: declared, learned, and where the two contradict each other."""
+"""Learned schemas: look them up, compare them with declarations, export, import and forget them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LearnedSchemas:
-    """Looks up, exports, imports and forgets what was learned from results."""
+    """Everything that was learned from the results of tools."""
 
     config: Config
     store: Store
@@ -42,29 +42,29 @@ class LearnedSchemas:
     learner: Learner
     recorder: Recorder
     _declares: dict[str, bool] = field(default_factory=dict, init=False)
-    """Whether a definition, by its hash, declares any field of its output."""
+    """By hash of a definition: whether it declares any output field."""
 
     async def catch_up(self) -> None:
-        """Wait until everything that was answered so far has been learned from."""
+        """Wait until all results so far have been learned."""
         await self.learner.flush()
 
     async def of(self, tool: Tool) -> Known | None:
-        """Return what was learned of a tool from all results so far, if anything."""
+        """Return what was learned about a tool from all results so far, if anything."""
         await self.catch_up()
         return await self.knowledge.of(tool)
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
-        """Return what was learned of many tools, by their names."""
+        """Return what was learned about many tools, by name."""
         await self.catch_up()
         return await self.knowledge.of_all(tools)
 
     async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
-        """Return the learned type of a tool's results and its version, without waiting for the newest results."""
+        """Return the learned type of a tool's results and its version; the newest results may be missing."""
         known = await self.knowledge.of(tool)
         return None if known is None or known.stub is None else (known.stub, known.version)
 
     async def schema_of(self, tool: Tool) -> ToolSchema:
-        """Return a tool's schema with what was learned, without waiting for the newest results."""
+        """Return a tool's parsed schema with the learned one; the newest results may be missing."""
         schema = await aside(partial(parse_schema, tool), tool.input_schema, tool.output_schema)
         known = await self.knowledge.of(tool)
         if known is None:
@@ -84,19 +84,19 @@ class LearnedSchemas:
 
     def _is_declared(self, tool: Tool) -> bool:
         if tool.hash not in self._declares:
-            # A declaration that names no field declares nothing.
+            # A declaration that names no field counts as none.
             self._declares[tool.hash] = result_type(tool.output_schema) is not None
         return self._declares[tool.hash]
 
     async def rows(self, server: str | None = None, tool: str | None = None) -> Sequence[StoredShape]:
-        """Return everything stored, of every origin and definition; `tool` is the server's own name for it."""
+        """Return all stored shapes, of every origin and definition; `tool` is the original name."""
         if not self.knowledge.is_used:
             return ()
         await self.catch_up()
         rows = await self.store.learned(server=server, tool=tool)
         if self.config.learning.values:
             return rows
-        # Values from when they were still kept are not shown.
+        # Values may remain from a time when they were kept.
         return await asyncio.to_thread(
             lambda: [replace(row, learned=row.learned.without_values()) for row in rows]
         )
@@ -104,7 +104,7 @@ class LearnedSchemas:
     async def drift(
         self, server: str | None = None, tool: str | None = None
     ) -> tuple[Sequence[DriftEvent], Sequence[Breach]]:
-        """Return how results drifted from what was learned, and which declarations they broke."""
+        """Return the drift from learned schemas, and the breaches of declared ones."""
         await self.catch_up()
         events = [] if not self.knowledge.is_used else await self.store.drift(server=server, tool=tool)
         return events, [
@@ -112,12 +112,12 @@ class LearnedSchemas:
         ]
 
     async def breaches(self) -> Sequence[Breach]:
-        """Return where results broke the declared schemas."""
+        """Return the breaches of declared schemas."""
         await self.recorder.flush()
         return await self.store.breaches()
 
     async def drift_of(self, tools: Iterable[Tool], since: float = 0.0) -> dict[str, list[dict[str, Any]]]:
-        """Return by name what contradicted the output of these tools, as they are defined now, since a time."""
+        """Return drift and breaches since a time, by name, of these tools as they are defined now."""
         names = {
             (tool.server, tool.original_name, digest): tool.name
             for tool in tools
@@ -136,7 +136,7 @@ class LearnedSchemas:
         }
 
     async def described(self, tool: Tool) -> tuple[dict[str, Any] | None, str | None]:
-        """Return what `inspect_tool` shows of what was learned, and the note on it."""
+        """Return the learned fields of `inspect_tool`, and the note on them."""
         if not self.knowledge.is_used:
             return None, None
         known = await self.of(tool)
@@ -175,9 +175,9 @@ class LearnedSchemas:
     async def forget(
         self, server: str | None = None, tool: str | None = None, *, origin: str | None = None
     ) -> Sequence[tuple[str, ToolKey]]:
-        """Forget what was learned about a server or one of its tools, or from one origin; return what was forgotten.
+        """Forget what was learned about a server or a tool, or from one origin; return what was forgotten.
 
-        Once everything from logs is forgotten, logs that were read before can be read again.
+        After everything from logs is forgotten, the same logs can be read again.
         """
         backfill = await asyncio.to_thread(import_module, "halflap.backfill")
         self._expect_store("Nothing was forgotten")
@@ -196,9 +196,9 @@ class LearnedSchemas:
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Backfill:
-        """Return what learns from logs: `await (await gateway.learned.backfill()).run([path])`.
+        """Return a reader of logs: `await (await gateway.learned.backfill()).run([path])`.
 
-        `server` owns the tools that a log names without a server. Raises `StoreError` where nothing would be kept.
+        `server` owns the tools that a log names without a server. Raises `StoreError` if nothing could be stored.
         """
         await self.recorder.flush()
         if not dry_run:
@@ -223,7 +223,7 @@ class LearnedSchemas:
             if await self.store.drop_values():
                 logger.info("Values that were learned while `learning.values` was on were removed.")
         except StoreError as error:
-            # They are not shown in any case.
+            # They are never shown.
             logger.warning("Values that were learned before could not be removed: %s", error)
 
     def _expect_enabled(self, otherwise: str) -> None:

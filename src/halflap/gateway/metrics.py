@@ -1,4 +1,4 @@
-"""Counts: of the tools, of the edges between them, and of what learning costs."""
+"""Metrics: tools by how their output is known, edges by coverage and evidence, and the cost of learning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Counts what there is now."""
+    """Counts the present state."""
 
     store: Store
     catalog: Catalog
@@ -30,9 +30,9 @@ class Metrics:
     learned: LearnedSchemas
 
     async def current(self) -> dict[str, Any]:
-        """Count tools by what is known of their results, edges by coverage and evidence, and the cost of learning.
+        """Return all metrics, after listing servers and learning from every result so far.
 
-        The last is summed over all gateways that use the store; `meanings` explains each of its numbers.
+        `learning` is summed over all gateways that use the store; `meanings` explains each of its numbers.
         """
         await self.catalog.ensure_listed()
         await self.learned.catch_up()
@@ -41,9 +41,9 @@ class Metrics:
     async def counts(
         self, tools: Collection[str] | None = None, *, seconds: float = math.inf
     ) -> dict[str, Any]:
-        """Count the same without asking any server; with `tools`, only edges from or to one of them.
+        """Return the same without asking any server; with `tools`, only edges from or to one of them.
 
-        Edges are None if counting them takes longer than `seconds`.
+        `edges` is None if counting them takes longer than `seconds`.
         """
         edges = await self.sync.run(
             lambda graph: _counted(

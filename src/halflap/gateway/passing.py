@@ -1,4 +1,4 @@
-"""What servers offer besides tools: listed from the catalogue, requested on the same path as calls."""
+"""Prompts and resources of servers: listed from the catalogue, requested on the same path as calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Kind = Literal["prompt", "resource"]
 Lists = Literal["prompts", "resources", "templates"]
 _WAIT_SECONDS = 10.0
-"""How long an answer waits for servers that were never asked what they offer."""
+"""How long an answer waits for servers whose prompts and resources were never listed."""
 _KEYS: dict[Lists, tuple[Kind, str]] = {
     "prompts": ("prompt", "name"),
     "resources": ("resource", "uri"),
@@ -31,7 +31,7 @@ _KEYS: dict[Lists, tuple[Kind, str]] = {
 
 @dataclass(frozen=True)
 class PassThrough:
-    """Prompts and resources, as far as the configuration permits them."""
+    """The prompts and resources that the configuration and a profile permit."""
 
     config: Config
     catalog: Seen
@@ -40,7 +40,7 @@ class PassThrough:
     profile: Profile | None
 
     async def features(self) -> dict[str, Features]:
-        """Return what each server offers. Servers that were never asked are awaited for a few seconds."""
+        """Return the features of each server. Those that were never listed are awaited for a few seconds."""
         await self.catalog.ensure_listed()
         snapshot = self.catalog.snapshot
         servers = [name for name in self.catalog.configured if name in snapshot.servers]
@@ -50,7 +50,7 @@ class PassThrough:
         return {name: self._permitted(name, known[name]) for name in servers if name in known}
 
     async def of_server(self, server: str) -> Features | None:
-        """Return what one server offers, from the catalogue if it is known there."""
+        """Return the features of one server, from the catalogue if they are there."""
         self._enabled(server)
         if server not in self.catalog.snapshot.features:
             await self._known(server)
@@ -83,7 +83,7 @@ class PassThrough:
     async def request(
         self, about: tuple[str, Kind, str], method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
-        """Send a request for a prompt or a resource (its server, kind and name) to its server."""
+        """Send a request about a prompt or a resource, given by server, kind and name."""
         return await self.calls.request(self._offered(*about), method, params, context)
 
     async def list_page(
@@ -94,7 +94,7 @@ class PassThrough:
         return await upstream.request(method, params, context, repeatable=True, admit=_admit)
 
     async def subscribe(self, server: str, uri: str) -> None:
-        """Watch a resource of a server; its changes come as events."""
+        """Subscribe to a resource; its updates arrive as events of the gateway."""
         resource = self._offered(server, "resource", uri)
         self.calls.policy.admit_feature(resource, self.catalog.snapshot, self.profile)
         await (await self._upstream(server)).watch(uri, on=True)

@@ -1,4 +1,4 @@
-"""Questions about the tools: which there are, and what they take and return."""
+"""The tools and their schemas: listed, inspected, and parsed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONGEST_PART = 4_000
 
 @dataclass(frozen=True)
 class Tools:
-    """Answers from the catalogue and from what was learned; asks servers only where a list is missing or stale."""
+    """Answers from the catalogue and the learned schemas; asks a server only if its list is missing or stale."""
 
     catalog: Seen
     calls: Calls
@@ -65,7 +65,7 @@ class Tools:
         )
 
     async def inspect(self, name: str) -> dict[str, Any]:
-        """Return what a tool takes and returns, who serves it, what it does, and what keeps it from being called."""
+        """Return a tool's schemas, server and effects, and the reasons why it cannot be called."""
         tool = await self.catalog.find(name)
         self.catalog.is_stale(tool)  # lists its server again if so
         learned, use = await self.learned.described(tool)
@@ -97,7 +97,7 @@ def describe(
     use: str | None = None,
     unchecked: str | None = None,
 ) -> dict[str, Any]:
-    """Return a tool's definition for a model, with what was learned of its results and `use`, the note about that."""
+    """Return a tool's definition for a model. `learned` is merged into it; `use` is the note on the learned schema."""
     output = tool.output_schema or None
     takes, hidden = clean_json(tool.input_schema, _LONGEST_PART)
     described: dict[str, Any] = {
@@ -124,7 +124,7 @@ def describe(
     described["originalName"] = visible(tool.original_name, _LONGEST_PART)
     claims = tool.annotations
     described["annotations"] = {
-        # True or unknown: that nothing was claimed does not make a tool harmless.
+        # Never false: a tool without a claim is not known to be harmless.
         "readOnly": policy.is_read_only(tool) or None,
         "destructive": policy.is_destructive(tool) or None,
         "vouchedBy": policy.voucher(tool),
@@ -139,7 +139,7 @@ def describe(
 
 
 def _obstacles(tool: Tool, snapshot: Snapshot) -> dict[str, Any]:
-    """Return the server's instructions, and what of a tool's definition or the rules keeps it from being called."""
+    """Return the server's instructions, and the rule or changed definition that keeps a tool from being called."""
     found: dict[str, Any] = {}
     server = snapshot.servers.get(tool.server)
     if server is not None and server.instructions:
