@@ -153,13 +153,18 @@ class CredentialStore:
                 )
             credentials = Credentials.model_validate(fields)
             self._cache[file] = stamp, credentials
-            if self._on_secrets is not None:
-                self._on_secrets(file.stem, credentials.secrets)
+            self._announce(file, credentials)
             return credentials
         return None
 
+    def _announce(self, file: Path, credentials: Credentials) -> None:
+        if self._on_secrets is not None:
+            self._on_secrets(file.stem, credentials.secrets)
+
     def save(self, credentials: Credentials) -> None:
         file = self._file(credentials.url, credentials.principal)
+        # A result may contain a renewed token before the file is read again.
+        self._announce(file, credentials)
         secret = credentials.model_dump_json(include=_SECRET, exclude_none=True)
         in_keyring = self._use_keyring and _ask_keyring(
             lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
