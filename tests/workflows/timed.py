@@ -14,7 +14,7 @@ from halflap.workflows.model.block import Tangle
 from halflap.workflows.model.build import build
 from halflap.workflows.model.form import read_net
 from halflap.workflows.model.reduce import tree_of
-from halflap.workflows.optimize.constraints import Constraints, Goal, Ground
+from halflap.workflows.optimize.constraints import Constraints, Context, Goal
 from halflap.workflows.optimize.optimizer import optimize as optimized
 from halflap.workflows.optimize.transformations import TRANSFORMATIONS
 from workflows.nets import block_net, distinct, rule, trees
@@ -47,9 +47,9 @@ def transformed(name: str, net: Net, constraints: Constraints | None = None) -> 
     tree = tree_of(net)
     if isinstance(tree, Tangle):
         return []
-    ground = Ground(net, tree, constraints or Constraints())
+    context = Context(net, tree, constraints or Constraints())
     (changes,) = (one.changes for one in TRANSFORMATIONS if one.name == name)
-    found = {new: what for new, what in changes(ground, tree) if new != tree}
+    found = {new: what for new, what in changes(context, tree) if new != tree}
     return [(build(net, new), what) for new, what in found.items()]
 
 

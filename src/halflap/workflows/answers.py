@@ -93,6 +93,8 @@ class Verdict(Answer):
     """Why it did not pass"""
     footprint_compatibility: Share | None
     """Share of footprint cells that agree; null if unknown"""
+    directly_follows_similarity: Share | None
+    """Share of the pairs of direct neighbours that both have (Jaccard); null if unknown"""
     behavioral_equivalence: bool | None
     """Whether the traces are the same; null if unknown"""
     counterexample: Counterexample | None
@@ -246,6 +248,15 @@ class Metrics(Measured):
     """From 0 to 1"""
 
 
+class Alternative(Metrics):
+    """One workflow of the Pareto front."""
+
+    chosen: bool
+    """Whether it is the result"""
+    workflow: dict[str, Any]
+    """The workflow, in the form it was given"""
+
+
 class Change(Answer):
     """One change, and what it gained."""
 
@@ -273,6 +284,8 @@ class Optimization(Answer):
     """The changes, in their order"""
     metrics: dict[Literal["before", "after"], Metrics]
     """Both workflows, measured"""
+    pareto_front: list[Alternative]
+    """The fastest first; each further one is smaller"""
     engine: Literal["gepa", "beam"]
     """The search that was used"""
     seed: int

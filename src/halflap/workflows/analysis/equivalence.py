@@ -1,17 +1,17 @@
-"""Whether two workflows have exactly the same complete traces, and if not, a trace that only one of them has.
+"""Trace equivalence: whether two workflows have exactly the same complete traces, and if not, a trace that only one of them has.
 
-Trees with the same normal form have the same traces. Otherwise the states of both are explored, and sets of states that the same trace leads to
-are compared, shorter traces first. Trees with different footprints differ, too: then few states are explored for a trace.
+Trees with the same normal form are equivalent. Otherwise the state spaces of both are determinised, and walked together, shorter
+traces first. Trees with different footprints are not equivalent: then only few states are explored, to find a counterexample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halflap.workflows.analysis.footprint import footprint
-from halflap.workflows.analysis.states import Space, explore, labels_of, unfolded
+from halflap.workflows.analysis.states import StateSpace, explore, labels_of, petri_net_of_tree, shortest_path
 from halflap.workflows.model.block import Block, Branches, Loop, Step
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FEW_STATES = 2_000
 _MEAN_SIZE = 20
-"""Sets of states that are larger on average reach the bound sooner: the time goes by their sizes."""
+"""States in a set, on average: comparing larger sets takes longer, so the bound is reached sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,10 @@ def _form(net: Net, block: Block) -> tuple[Any, ...]:
 # By states --------------------------------------------------------------------------------------------
 
 
+class _TooManyError(Exception):
+    """More states would have to be compared than the bound allows."""
+
+
 def _by_states(first: Study, second: Study, most: int) -> Equivalence:
     automata = []
     for study in (first, second):
@@ -80,34 +84,34 @@ def _by_states(first: Study, second: Study, most: int) -> Equivalence:
             return Equivalence(None, problem=f"'{study.net.id}': {space.problem}")
         automata.append(_Automaton(study, space))
     one, two = automata
-    start = (one.start, two.start)
-    came: dict[_Pair, tuple[_Pair, str] | None] = {start: None}
-    pairs = [start]
-    looked = 0
-    # Shorter traces first.
-    for pair in pairs:
-        mine, yours = pair
-        if one.accepts(mine) != two.accepts(yours):
-            trace = []
-            back = came[pair]
-            while back is not None:
-                trace.append(back[1])
-                back = came[back[0]]
-            return Equivalence(False, tuple(reversed(trace)), one.accepts(mine))
-        ahead, beside = one.moves(mine), two.moves(yours)
-        for label in sorted({**ahead, **beside}):
-            after = (ahead.get(label, _NOWHERE), beside.get(label, _NOWHERE))
-            if after not in came:
-                came[after] = (pair, label)
-                pairs.append(after)
-        looked += len(mine) + len(yours)
-        if len(pairs) > most or looked > most * _MEAN_SIZE:
-            return Equivalence(None, problem=f"More than {most:,} states would have to be compared.")
-    return Equivalence(equivalent=True)
+    compared = size = 0
+
+    def edges(pair: _Pair) -> Iterator[tuple[str, _Pair]]:
+        nonlocal compared, size
+        compared += 1
+        size += len(pair[0]) + len(pair[1])
+        if compared > most or size > most * _MEAN_SIZE:
+            raise _TooManyError
+        mine, yours = one.moves(pair[0]), two.moves(pair[1])
+        for label in sorted({**mine, **yours}):
+            yield label, (mine.get(label, _NOWHERE), yours.get(label, _NOWHERE))
+
+    def differs(pair: _Pair) -> bool:
+        return one.accepts(pair[0]) != two.accepts(pair[1])
+
+    try:
+        found = shortest_path((one.start, two.start), edges, differs)
+    except _TooManyError:
+        return Equivalence(None, problem=f"More than {most:,} states would have to be compared.")
+    if found is None:
+        return Equivalence(equivalent=True)
+    (mine, _), trace = found
+    return Equivalence(False, tuple(trace), one.accepts(mine))
 
 
-def _visible_space(study: Study, block: Block, most: int) -> Space:
-    return explore(unfolded(study.net, block, [node for node, bit in study.bits.items() if bit]), most)
+def _visible_space(study: Study, block: Block, most: int) -> StateSpace:
+    visible = [node for node, bit in study.bits.items() if bit]
+    return explore(petri_net_of_tree(study.net, block, visible), most)
 
 
 _States = frozenset[int]
@@ -116,19 +120,19 @@ _NOWHERE: _States = frozenset()
 
 
 class _Automaton:
-    """A determinised space: a state is the set of all states that a trace leads to and from which a case can be completed."""
+    """A determinised state space: its states are the sets of completable states that a trace leads to."""
 
-    def __init__(self, study: Study, space: Space) -> None:
-        ending = space.ending
+    def __init__(self, study: Study, space: StateSpace) -> None:
+        completable = space.completable
         self.final = space.final
-        visible = [labels_of(study.net, step.tasks) for step in space.machine.steps]
+        labels = [labels_of(study.net, one.tasks) for one in space.petri_net.transitions]
         self.silent: dict[int, list[int]] = {}
         self.visible: dict[int, list[tuple[str, int]]] = {}
-        for state in ending:
-            steps = [(visible[step], target) for step, target in space.steps[state] if target in ending]
-            self.silent[state] = [target for labels, target in steps if not labels]
-            self.visible[state] = [(labels[0], target) for labels, target in steps if labels]
-        self.start = self._closed([0] if 0 in ending else [])
+        for state in completable:
+            edges = [(labels[one], target) for one, target in space.edges[state] if target in completable]
+            self.silent[state] = [target for shown, target in edges if not shown]
+            self.visible[state] = [(shown[0], target) for shown, target in edges if shown]
+        self.start = self._closed([0] if 0 in completable else [])
 
     def accepts(self, states: _States) -> bool:
         return self.final in states

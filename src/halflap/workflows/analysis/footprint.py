@@ -26,7 +26,7 @@ _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class BitMatrix:
     """For each activity a set of others, as bits that count along `activities`, which are sorted."""
 
     activities: tuple[str, ...]
@@ -48,7 +48,7 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint(Related):
+class Footprint(BitMatrix):
     """Which activities begin, end and directly follow each other (`rows`), over all complete traces."""
 
     starts: int
@@ -115,7 +115,7 @@ def relation(row: int, column: int, at: int) -> Relation:
 
 
 @dataclass(slots=True)
-class Part:
+class Summary:
     """The activities of a block."""
 
     first: int
@@ -125,14 +125,14 @@ class Part:
     """Those that every trace of the block has."""
     skips: bool
     """Whether it can be passed with nothing visible."""
-    parts: list[Part]
+    parts: list[Summary]
 
 
-def part_of(block: Block, bits: Mapping[str, int]) -> Part:
+def summary_of(block: Block, bits: Mapping[str, int]) -> Summary:
     if isinstance(block, Step):
         bit = bits.get(block.node, 0)
-        return Part(bit, bit, bit, bit, not bit, [])
-    parts = [part_of(one, bits) for one in block.parts]
+        return Summary(bit, bit, bit, bit, not bit, [])
+    parts = [summary_of(one, bits) for one in block.parts]
     everything = union(part.all for part in parts)
     if isinstance(block, Sequence):
         first = last = 0
@@ -141,23 +141,25 @@ def part_of(block: Block, bits: Mapping[str, int]) -> Part:
             first |= part.first if skips else 0
             last = part.last | (last if part.skips else 0)
             skips = skips and part.skips
-        return Part(first, last, everything, union(part.must for part in parts), skips, parts)
+        return Summary(first, last, everything, union(part.must for part in parts), skips, parts)
     if isinstance(block, Loop):
         body, again = parts
         first = body.first | (again.first if body.skips else 0)
         last = body.last | (again.last if body.skips else 0)
-        return Part(first, last, everything, body.must, body.skips, parts)
+        return Summary(first, last, everything, body.must, body.skips, parts)
     parallel = isinstance(block, Branches) and block.kind == "and"
     first, last = union(part.first for part in parts), union(part.last for part in parts)
     must = reduce(or_ if parallel else and_, (part.must for part in parts))
-    return Part(first, last, everything, must, (all if parallel else any)(one.skips for one in parts), parts)
+    return Summary(
+        first, last, everything, must, (all if parallel else any)(one.skips for one in parts), parts
+    )
 
 
 def by_blocks(study: Study, block: Block) -> Footprint:
     """Summarise each block from the inside out, then pass down what follows it from the outside in."""
     follows = [0] * len(study.activities)
 
-    def descend(one: Block, part: Part, after: int, beside: int) -> None:
+    def descend(one: Block, part: Summary, after: int, beside: int) -> None:
         """`after` can follow what comes last in the block, `beside` anything in it."""
         if isinstance(one, Step) and part.all:
             follows[part.all.bit_length() - 1] |= after | beside
@@ -166,12 +168,12 @@ def by_blocks(study: Study, block: Block) -> Footprint:
         ):
             descend(child, summary, then, with_it)
 
-    whole = part_of(block, study.bits)
+    whole = summary_of(block, study.bits)
     descend(block, whole, 0, 0)
     return Footprint(study.activities, tuple(follows), whole.first, whole.last, whole.skips)
 
 
-def _following(block: Block, parts: list[Part], after: int, beside: int) -> Iterator[tuple[int, int]]:
+def _following(block: Block, parts: list[Summary], after: int, beside: int) -> Iterator[tuple[int, int]]:
     """Yield for each part what can follow its end, and what can follow anything in it."""
     if isinstance(block, Sequence):
         found = []
@@ -239,7 +241,7 @@ def by_states(study: Study) -> Footprint:
 
 
 class Agreement:
-    """Two footprints compared, over the activities of both."""
+    """Two footprints compared, over the activities of both; neither is empty."""
 
     def __init__(self, first: Footprint, second: Footprint) -> None:
         self.activities = tuple(sorted({*first.activities, *second.activities}))
@@ -248,8 +250,22 @@ class Agreement:
         rows = zip(self._first, self._second, *self._back, strict=True)
         self._unlike = [(one ^ two) | (before ^ after) for one, two, before, after in rows]
         self.differing = sum(row.bit_count() for row in self._unlike)
-        self.cells = 1 - self.differing / len(self.activities) ** 2 if self.activities else 1.0
-        """The share of equal cells. It is high for anything large: one swap is a few cells of thousands."""
+        self.cells = 1 - self.differing / len(self.activities) ** 2
+        """The share of equal cells. It is high for large footprints: one swap is a few cells of thousands."""
+        self._ends = [
+            ({*first.start_activities()}, {*second.start_activities()}),
+            ({*first.end_activities()}, {*second.end_activities()}),
+        ]
+
+    @property
+    def directly_follows(self) -> float:
+        """The share of common pairs of direct neighbours (Jaccard), with the begin and end of a case as neighbours."""
+        common = sum(len(one & two) for one, two in self._ends)
+        either = sum(len(one | two) for one, two in self._ends)
+        for one, two in zip(self._first, self._second, strict=True):
+            common += (one & two).bit_count()
+            either += (one | two).bit_count()
+        return common / either
 
     def differences(self, most: int) -> list[Difference]:
         """Return the differing cells, the first ones of many."""

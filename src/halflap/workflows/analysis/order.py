@@ -1,7 +1,7 @@
 """Which activity can come before another at all: the order that matters where one needs what the other produces.
 
-The footprint only knows direct neighbours, and within a loop everything follows everything. So this looks at first occurrences: whether there is a
-complete trace in which `x` is done, `y` was not done before, and is done after.
+The footprint only has direct neighbours, and within a loop everything follows everything. So this compares first occurrences:
+is there a complete trace with an `x` that no `y` precedes and a `y` follows?
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.workflows.analysis.footprint import Part, Related, bits_of, others, part_of, spread, union
+from halflap.workflows.analysis.footprint import (
+    BitMatrix,
+    Summary,
+    bits_of,
+    others,
+    spread,
+    summary_of,
+    union,
+)
 from halflap.workflows.model.block import Block, Branches, Loop, Sequence, Step
 
 if TYPE_CHECKING:
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
 
 
-def first_order(study: Study) -> Related | None:
+def first_order(study: Study) -> BitMatrix | None:
     """Return for each activity those that can be done for the first time after it; None if the study has a problem."""
     if study.problem is not None:
         return None
@@ -28,27 +36,28 @@ def first_order(study: Study) -> Related | None:
         _by_blocks(study, study.block, before)
     else:
         _by_states(study, before)
-    return Related(study.activities, tuple(before))
+    return BitMatrix(study.activities, tuple(before))
 
 
 def _by_blocks(study: Study, block: Block, before: list[int]) -> None:
     """Summarise each block from the inside out, then pass down what the blocks around it contribute.
 
-    Of an activity in a block two sets count: what can be absent from a trace that has it (w), and what can first be done after it (b). Each
-    block around it turns them into b' = (b | w & later) & ~sooner and w' = w & ~sure; composed, that is always b & stays | w & comes.
+    Of an activity in a block two sets count: what can be absent from a trace that has it (w), and what can first be done after
+    it (b). Each block around it turns them into b' = (b | w & later) & ~sooner and w' = w & ~sure; composed, that is always
+    b & stays | w & comes.
     """
 
-    def descend(one: Block, part: Part, stays: int, comes: int) -> None:
+    def descend(one: Block, part: Summary, stays: int, comes: int) -> None:
         if isinstance(one, Step) and part.all:
             before[part.all.bit_length() - 1] |= comes & ~part.all
         steps = _around(one, part.parts)
         for child, summary, (sure, sooner, later) in zip(one.parts, part.parts, steps, strict=True):
             descend(child, summary, stays & ~sooner, (later & ~sooner & stays) | (comes & ~sure))
 
-    descend(block, part_of(block, study.bits), (1 << len(study.activities)) - 1, 0)
+    descend(block, summary_of(block, study.bits), (1 << len(study.activities)) - 1, 0)
 
 
-def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
+def _around(block: Block, parts: list[Summary]) -> Iterator[tuple[int, int, int]]:
     """Yield, for each child, what is surely done beside it, what surely before it, and what can be done after it."""
     everything = union(part.all for part in parts)
     pairs = zip(others([part.all for part in parts]), others([part.must for part in parts]), strict=True)
@@ -66,7 +75,7 @@ def _around(block: Block, parts: list[Part]) -> Iterator[tuple[int, int, int]]:
 def _by_states(study: Study, before: list[int]) -> None:
     avoided = spread({0: (1 << len(before)) - 1}, study.arcs, lambda free, bit: free & ~bit)
     back = [(target, bit, state) for state, bit, target in study.arcs]
-    ahead = spread(dict.fromkeys(study.space.ending, 0), back, lambda seen, bit: seen | bit)
+    ahead = spread(dict.fromkeys(study.space.completable, 0), back, lambda seen, bit: seen | bit)
     for state, bit, target in study.arcs:
         if bit:
             before[bit.bit_length() - 1] |= avoided.get(state, 0) & ahead[target] & ~bit
@@ -129,7 +138,7 @@ def data_by_label(net: Net) -> dict[str, Data]:
     return found
 
 
-def reversals(data: Mapping[str, Data], before: Related, after: Related) -> tuple[tuple[str, str], ...]:
+def reversals(data: Mapping[str, Data], before: BitMatrix, after: BitMatrix) -> tuple[tuple[str, str], ...]:
     """Return the dependent pairs of which the first always came first and now the second can.
 
     `data` is that of the old workflow: the new one could claim anything.

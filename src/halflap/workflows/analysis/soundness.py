@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.core.text import join
 from halflap.workflows.answers import Failure, FailureKind
+from halflap.workflows.model.net import quoted
 
 if TYPE_CHECKING:
-    from halflap.workflows.analysis.states import Space
+    from halflap.workflows.analysis.states import StateSpace
     from halflap.workflows.analysis.study import Study
 
 
@@ -34,9 +34,11 @@ def soundness(study: Study) -> Soundness:
         return Soundness()
     space = study.space
     whole = space.problem is None
-    ended = {state for state, marking in enumerate(space.markings) if space.machine.end in marking}
+    ended = {state for state, marking in enumerate(space.markings) if space.petri_net.end in marking}
     stuck, left_over, growing = _stuck(space, ended), _left_over(space, ended), _growing(space)
-    fired = {task for steps in space.steps for step, _ in steps for task in space.machine.steps[step].tasks}
+    fired = {
+        task for edges in space.edges for one, _ in edges for task in space.petri_net.transitions[one].tasks
+    }
     never = [task for task in study.net.tasks if task not in fired]
     dead = [_dead(space, task) for task in never] if whole else []
     failures = [one for one in (stuck, left_over, growing) if one is not None] + dead
@@ -49,15 +51,15 @@ def soundness(study: Study) -> Soundness:
     )
 
 
-def _stuck(space: Space, ended: set[int]) -> Failure | None:
+def _stuck(space: StateSpace, ended: set[int]) -> Failure | None:
     """Find a state from which the output cannot be reached."""
-    for state, steps in enumerate(space.steps):
-        if not steps and state not in ended:
+    for state, edges in enumerate(space.edges):
+        if not edges and state not in ended:
             why = f"Nothing can happen: {_waiting(space, state)}."
             return _failure("option_to_complete", why, space, state)
     if space.problem is not None:
         return None
-    fine = space.leading_to(ended)
+    fine = space.reaching(ended)
     state = next((state for state in range(len(space.markings)) if state not in fine), -1)
     if state < 0:
         return None
@@ -65,19 +67,19 @@ def _stuck(space: Space, ended: set[int]) -> Failure | None:
     return _failure("option_to_complete", why, space, state)
 
 
-def _waiting(space: Space, state: int) -> str:
+def _waiting(space: StateSpace, state: int) -> str:
     """Describe which tasks have some of the tokens they wait for, and what they lack."""
     marked = set(space.markings[state])
     waits = {
         f"'{step.tasks[0]}' waits for a token in {_places(space, set(step.takes) - marked)}": None
-        for step in space.machine.steps
+        for step in space.petri_net.transitions
         if step.tasks and marked & set(step.takes)
     }
     return "; ".join(waits) or "no task takes the tokens that are left"
 
 
-def _left_over(space: Space, ended: set[int]) -> Failure | None:
-    final = (space.machine.end,)
+def _left_over(space: StateSpace, ended: set[int]) -> Failure | None:
+    final = (space.petri_net.end,)
     state = next((state for state in sorted(ended) if space.markings[state] != final), None)
     if state is None:
         return None
@@ -88,21 +90,21 @@ def _left_over(space: Space, ended: set[int]) -> Failure | None:
     )
 
 
-def _growing(space: Space) -> Failure | None:
+def _growing(space: StateSpace) -> Failure | None:
     if space.unbounded is None:
         return None
     smaller, larger = space.unbounded
     piling = Counter(space.markings[larger])
     piling.subtract(space.markings[smaller])
     places = _places(space, [place for place, count in piling.items() if count > 0])
-    repeated = _named(dict.fromkeys(space.way_to(larger)[len(space.way_to(smaller)) :]))
+    repeated = quoted(dict.fromkeys(space.path_to(larger)[len(space.path_to(smaller)) :]))
     why = f"{repeated or 'The last step'} can be repeated, and each time adds a token in {places}."
     return _failure("unbounded", why, space, larger)
 
 
-def _dead(space: Space, task: str) -> Failure:
+def _dead(space: StateSpace, task: str) -> Failure:
     """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
-    ways = [set(step.takes) for step in space.machine.steps if task in step.tasks]
+    ways = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
     if not ways:
         return _failure("dead_task", f"'{task}' never happens: no flow leads to it.", space, 0, task)
 
@@ -114,14 +116,10 @@ def _dead(space: Space, task: str) -> Failure:
     return _failure("dead_task", why, space, nearest, task)
 
 
-def _named(tasks: Iterable[str]) -> str:
-    return join(f"'{task}'" for task in tasks)
+def _places(space: StateSpace, places: Iterable[int]) -> str:
+    return quoted(space.petri_net.places[place] for place in sorted(set(places)))
 
 
-def _places(space: Space, places: Iterable[int]) -> str:
-    return _named(space.machine.places[place] for place in sorted(set(places)))
-
-
-def _failure(kind: FailureKind, why: str, space: Space, state: int, task: str | None = None) -> Failure:
-    marking = Counter(space.machine.places[place] for place in space.markings[state])
-    return Failure(kind=kind, message=why, trace=space.way_to(state), marking=marking, task=task)
+def _failure(kind: FailureKind, why: str, space: StateSpace, state: int, task: str | None = None) -> Failure:
+    marking = Counter(space.petri_net.places[place] for place in space.markings[state])
+    return Failure(kind=kind, message=why, trace=space.path_to(state), marking=marking, task=task)

@@ -1,21 +1,21 @@
-"""The state space: markings of places, the steps between them, and how each was first reached.
+"""The state space: the markings that a Petri net can reach, and the transitions between them.
 
-A machine of places and steps is made of a net, or of its tree. In a net, a task with several ways in or out is several steps. One whose join and
-split are both choices first takes, then chooses, so that there are as many steps as flows and not as their products. An or-split
-decides about its ways one after the other; a way that is not taken gets its token at the join at once, which then waits for all.
-Steps have weights, so that the simulator plays the same machines.
+The Petri net is made of a workflow net, or of its tree. A task with several ways in or out becomes several transitions. If both
+its join and its split choose, it first takes a token and then chooses: the transitions add up instead of multiplying. An or-split
+decides about its ways one after the other; a way that is not taken gets its token at the join immediately, which waits for all.
+Transitions have weights, so that the simulator plays the same nets.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from halflap.workflows.model.block import (
     Block,
@@ -36,35 +36,35 @@ if TYPE_CHECKING:
 
 Marking = tuple[int, ...]
 """The places with tokens, in order; one with several tokens occurs several times."""
+N = TypeVar("N", bound=Hashable)
+L = TypeVar("L")
 
 
 class Transition(NamedTuple):
-    """Can happen when every place it takes from has a token."""
+    """Can fire when every place it takes from has a token."""
 
     takes: tuple[int, ...]
     gives: tuple[int, ...]
     tasks: tuple[str, ...] = ()
-    """What is done: nothing in an internal step such as choosing a way, several tasks in a step for a whole block."""
+    """What is done: nothing where a way is chosen, several tasks where a whole block is one transition."""
     weight: float = 1.0
     """Its probability among those that take from the same place."""
 
 
-class Machine:
-    """Places by number, with their names, and the steps between them."""
+class PetriNet:
+    """Places by number, with their names, and the transitions between them."""
 
     def __init__(self) -> None:
         self.places: list[str] = []
-        self.steps: list[Transition] = []
+        self.transitions: list[Transition] = []
         self.start = self.end = 0
 
     def place(self, name: str = "") -> int:
         self.places.append(name)
         return len(self.places) - 1
 
-    def step(
-        self, takes: List[int], gives: List[int], tasks: Iterable[str] = (), weight: float = 1.0
-    ) -> None:
-        self.steps.append(Transition(tuple(takes), tuple(gives), tuple(tasks), weight))
+    def add(self, takes: List[int], gives: List[int], tasks: Iterable[str] = (), weight: float = 1.0) -> None:
+        self.transitions.append(Transition(tuple(takes), tuple(gives), tuple(tasks), weight))
 
     def choose_some(self, at: int, ways: List[int], skipped: List[int], chances: List[float]) -> None:
         """From `at`, take at least one of the ways; for each other one, mark its place in `skipped`."""
@@ -75,21 +75,21 @@ class Machine:
             first = chance / left if left else 1.0
             is_last = number == len(ways) - 1
             after_none, after_some = ([], []) if is_last else ([self.place(name)], [self.place(name)])
-            self.step([none_yet], [way, *after_some], weight=first)
+            self.add([none_yet], [way, *after_some], weight=first)
             if not is_last:
-                self.step([none_yet], [skip, *after_none], weight=1 - first)
+                self.add([none_yet], [skip, *after_none], weight=1 - first)
             if some >= 0:
-                self.step([some], [way, *after_some], weight=chance)
-                self.step([some], [skip, *after_some], weight=1 - chance)
+                self.add([some], [way, *after_some], weight=chance)
+                self.add([some], [skip, *after_some], weight=1 - chance)
             if not is_last:
                 (none_yet,), (some,) = after_none, after_some
 
     @cached_property
     def by_place(self) -> dict[int, list[int]]:
-        """Steps by the first place that they take from."""
+        """Transitions by the first place that they take from."""
         found: dict[int, list[int]] = defaultdict(list)
-        for number, step in enumerate(self.steps):
-            found[step.takes[0]].append(number)
+        for number, transition in enumerate(self.transitions):
+            found[transition.takes[0]].append(number)
         return found
 
     def enabled(self, marking: Marking) -> list[int]:
@@ -97,43 +97,43 @@ class Machine:
             number
             for place in dict.fromkeys(marking)
             for number in self.by_place[place]
-            if all(one in marking for one in self.steps[number].takes)
+            if all(one in marking for one in self.transitions[number].takes)
         ]
 
-    def after(self, marking: Marking, number: int) -> Marking:
-        step = self.steps[number]
+    def fire(self, marking: Marking, number: int) -> Marking:
+        transition = self.transitions[number]
         left = list(marking)
-        for place in step.takes:
+        for place in transition.takes:
             left.remove(place)
-        left += step.gives
+        left += transition.gives
         left.sort()
         return tuple(left)
 
 
-# Machines ---------------------------------------------------------------------------------------------
+# Petri nets of workflows ------------------------------------------------------------------------------
 
 
-def machine_of(net: Net) -> Machine:  # noqa: C901, PLR0912 -- a case for each kind of gate
-    """Return a net as places and steps; or-gates that form no block raise a `WorkflowError`."""
-    made = Machine()
+def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for each kind of gate
+    """Return the Petri net of a workflow; or-gates that form no block raise a `WorkflowError`."""
+    made = PetriNet()
     blocks = or_blocks(net)
     named = {condition: made.place(condition) for condition in net.conditions}
     made.start, made.end = named[net.input], named[net.output]
-    held: dict[Flow, int] = {}
+    place_of: dict[Flow, int] = {}
     for flow in net.flows:
         ends = [named[end] for end in (flow.source, flow.target) if end in named]
-        held[flow] = ends[0] if ends else made.place(flow.key)
+        place_of[flow] = ends[0] if ends else made.place(flow.key)
         if len(ends) > 1:
-            made.step(ends[:1], ends[1:])
+            made.add(ends[:1], ends[1:])
     waits: dict[str, list[int]] = {}
     """What an or-join takes: a place for each way, which nothing else takes from."""
     for block in blocks.values():
         waits[block.join] = [
-            made.place(last.key) if last.source in named else held[last] for _, last in block.ways
+            made.place(last.key) if last.source in named else place_of[last] for _, last in block.ways
         ]
         for (_, last), place in zip(block.ways, waits[block.join], strict=True):
-            if place != held[last]:
-                made.step([held[last]], [place])
+            if place != place_of[last]:
+                made.add([place_of[last]], [place])
     incoming, outgoing = net.incoming(), net.outgoing()
     chances = {
         flow: chance
@@ -143,34 +143,36 @@ def machine_of(net: Net) -> Machine:  # noqa: C901, PLR0912 -- a case for each k
     }
     for task in net.tasks.values():
         before, after = incoming[task.id], outgoing[task.id]
-        takes = [([held[flow]], chances.get(flow, 1.0) if flow.source in named else 1.0) for flow in before]
+        takes = [
+            ([place_of[flow]], chances.get(flow, 1.0) if flow.source in named else 1.0) for flow in before
+        ]
         if task.join != "xor" and before:
-            takes = [(waits.get(task.id) or [held[flow] for flow in before], 1.0)]
-        gives = [([held[flow]], chances.get(flow, 1.0)) for flow in after]
+            takes = [(waits.get(task.id) or [place_of[flow] for flow in before], 1.0)]
+        gives = [([place_of[flow]], chances.get(flow, 1.0)) for flow in after]
         if not net.chooses(task.id, after):
-            gives = [([held[flow] for flow in after], 1.0)]
+            gives = [([place_of[flow] for flow in after], 1.0)]
         elif task.split == "or" or len(takes) > 1:
             begun = made.place(f"within {task.id}")
             if task.split == "or":
                 firsts = [first for first, _ in blocks[task.id].ways]
-                ways, skipped = [held[first] for first in firsts], waits[blocks[task.id].join]
+                ways, skipped = [place_of[first] for first in firsts], waits[blocks[task.id].join]
                 made.choose_some(begun, ways, skipped, or_chances(list(map(Choice.of, firsts))))
             for given, weight in gives if task.split == "xor" else ():
-                made.step([begun], given, weight=weight)
+                made.add([begun], given, weight=weight)
             gives = [([begun], 1.0)]
         for taken, likely in takes:
             for given, weight in gives:
-                made.step(taken, given, [task.id], likely * weight)
+                made.add(taken, given, [task.id], likely * weight)
     return made
 
 
-def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa: C901 -- a case for each kind of block
-    """Return a block-structured net as places and steps, with everything but the wanted nodes in as few steps as possible.
+def petri_net_of_tree(net: Net, tree: Block, wanted: Collection[str]) -> PetriNet:  # noqa: C901 -- a case for each kind of block
+    """Return the Petri net of a block-structured workflow, with as few transitions as possible for all but the wanted nodes.
 
-    A part without wanted nodes is one step, which does what a shortest case of it does: its tasks are shown, and so is whether it can
-    be passed with nothing visible. So what the wanted nodes can do stays the same, and there are few states.
+    A part without wanted nodes is one transition, which does what a shortest case of it does: its tasks are shown, and so is
+    whether it can be passed with nothing visible. So what the wanted nodes can do stays the same, and there are few states.
     """
-    made = Machine()
+    made = PetriNet()
     made.start, made.end = made.place(), made.place()
     matters = set(wanted)
 
@@ -178,15 +180,15 @@ def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa
         return not matters.isdisjoint(steps_of(block))
 
     def lay(block: Block, begin: int, finish: int, weight: float = 1.0) -> None:  # noqa: C901 -- as above
-        """Add the steps from one place to another; `weight` is that of the first ones."""
+        """Add the transitions from one place to another; `weight` is that of the first ones."""
         if isinstance(block, Branches) and block.kind != "and" and is_wanted(block):
-            # Each gate chooses at its own place, which has its name.
+            # Each gate chooses at a separate place, which has its name.
             if weight < 1:
-                made.step([begin], [len(made.places)], weight=weight)
+                made.add([begin], [len(made.places)], weight=weight)
                 begin, weight = made.place(), 1.0
             made.places[begin] = block.split or ""
         if isinstance(block, Step) or not is_wanted(block):
-            made.step([begin], [finish], shortest_case(net, block), weight)
+            made.add([begin], [finish], shortest_case(net, block), weight)
         elif isinstance(block, Sequence):
             first, *parts = _grouped(block.parts, is_wanted)
             places = [*(made.place() for _ in parts), finish]
@@ -196,8 +198,8 @@ def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa
         elif isinstance(block, Loop):
             here, there = made.place(), made.place(block.split or "")
             leave, back = shares(block.choices)
-            made.step([begin], [here], weight=weight)
-            made.step([there], [finish], weight=leave)
+            made.add([begin], [here], weight=weight)
+            made.add([there], [finish], weight=leave)
             lay(block.parts[0], here, there)
             lay(block.parts[1], there, here, back)
         elif isinstance(block, Branches) and block.kind == "xor":
@@ -209,10 +211,10 @@ def unfolded(net: Net, tree: Block, wanted: Collection[str]) -> Machine:  # noqa
             parts = _grouped(parts, is_wanted) if block.kind == "and" else parts
             ways, done = [made.place() for _ in parts], [made.place() for _ in parts]
             if block.kind == "and":
-                made.step([begin], ways, weight=weight)
+                made.add([begin], ways, weight=weight)
             else:
                 made.choose_some(begin, ways, done, chances)
-            made.step(done, [finish])
+            made.add(done, [finish])
             for part, one, other in zip(parts, ways, done, strict=True):
                 lay(part, one, other)
 
@@ -242,7 +244,7 @@ def shortest_case(net: Net, block: Block) -> list[str]:
 
 
 def labels_of(net: Net, tasks: Iterable[str]) -> list[str]:
-    """Return what one sees of tasks: their labels, without silent ones."""
+    """Return the labels of tasks, without silent ones."""
     return [label for task in tasks if (label := net.tasks[task].label) is not None]
 
 
@@ -250,39 +252,39 @@ def labels_of(net: Net, tasks: Iterable[str]) -> list[str]:
 
 
 @dataclass(eq=False)
-class Space:
+class StateSpace:
     """The states that were found: the start first, nearer ones before those further away."""
 
-    machine: Machine
+    petri_net: PetriNet
     markings: list[Marking]
-    came: list[tuple[int, int]]
-    """For each state, the one it was first reached from, and by which step."""
-    steps: list[list[tuple[int, int]]] = field(default_factory=list)
-    """For each explored state, the steps out of it and where they lead."""
+    parents: list[tuple[int, int]]
+    """For each state, the one it was first reached from, and by which transition."""
+    edges: list[list[tuple[int, int]]] = field(default_factory=list)
+    """For each explored state, the transitions out of it and where they lead."""
     problem: str | None = None
     """Why not everything was explored."""
     unbounded: tuple[int, int] | None = None
     """Two states, the second reached from the first, with all its tokens and more."""
 
-    def way_to(self, state: int) -> list[str]:
-        """Return the tasks on a shortest way to a state."""
+    def path_to(self, state: int) -> list[str]:
+        """Return the tasks on a shortest path to a state."""
         found: list[Transition] = []
         while state:
-            state, step = self.came[state]
-            found.append(self.machine.steps[step])
-        return [task for step in reversed(found) for task in step.tasks]
+            state, number = self.parents[state]
+            found.append(self.petri_net.transitions[number])
+        return [task for transition in reversed(found) for task in transition.tasks]
 
     @cached_property
     def final(self) -> int | None:
         """The state in which a case is complete, if it was found."""
-        wanted = (self.machine.end,)
+        wanted = (self.petri_net.end,)
         return next((at for at, marking in enumerate(self.markings) if marking == wanted), None)
 
-    def leading_to(self, goals: set[int]) -> set[int]:
+    def reaching(self, goals: set[int]) -> set[int]:
         """Return the explored states from which one of these can be reached."""
         back: list[list[int]] = [[] for _ in self.markings]
-        for state, steps in enumerate(self.steps):
-            for _, target in steps:
+        for state, edges in enumerate(self.edges):
+            for _, target in edges:
                 back[target].append(state)
         found = set(goals)
         waiting = sorted(goals)
@@ -294,46 +296,67 @@ class Space:
         return found
 
     @cached_property
-    def ending(self) -> set[int]:
+    def completable(self) -> set[int]:
         """The states from which a case can be completed; none where not all states are known."""
-        return set() if self.final is None or self.problem is not None else self.leading_to({self.final})
+        return set() if self.final is None or self.problem is not None else self.reaching({self.final})
 
 
-def explore(machine: Machine, most: int) -> Space:
-    """Find the states of a machine, up to a bound. Unbounded growth is recognised as such."""
-    space = Space(machine, [(machine.start,)], [(-1, -1)])
+def explore(petri_net: PetriNet, most: int) -> StateSpace:
+    """Find the reachable states, up to a bound. Unbounded growth is recognised as such."""
+    space = StateSpace(petri_net, [(petri_net.start,)], [(-1, -1)])
     numbers = {space.markings[0]: 0}
     for state, marking in enumerate(space.markings):
         out: list[tuple[int, int]] = []
-        for step in machine.enabled(marking):
-            reached = machine.after(marking, step)
+        for transition in petri_net.enabled(marking):
+            reached = petri_net.fire(marking, transition)
             number = numbers.setdefault(reached, len(space.markings))
             if number == len(space.markings):
                 space.markings.append(reached)
-                space.came.append((state, step))
+                space.parents.append((state, transition))
                 smaller = _covered(space, number)
                 if smaller is not None:
                     space.unbounded = (smaller, number)
                     space.problem = "The workflow is unbounded: a repetition adds a token each time."
                     return space
-            out.append((step, number))
-        space.steps.append(out)
+            out.append((transition, number))
+        space.edges.append(out)
         if len(space.markings) > most and state + 1 < len(space.markings):
             space.problem = f"There are more than {most:,} states."
             return space
     return space
 
 
-def _covered(space: Space, state: int) -> int | None:
-    """Return a state on the way to this one whose tokens it has all, and more."""
+def _covered(space: StateSpace, state: int) -> int | None:
+    """Return a state on the path to this one whose tokens it has all, and more."""
     marking = space.markings[state]
     if len(set(marking)) == len(marking):
         # What grows without end puts several tokens into one place sooner or later.
         return None
-    before = space.came[state][0]
+    before = space.parents[state][0]
     while before >= 0:
         rest = iter(marking)
         if all(any(place == other for other in rest) for place in space.markings[before]):
             return before
-        before = space.came[before][0]
+        before = space.parents[before][0]
+    return None
+
+
+def shortest_path(
+    start: N, edges: Callable[[N], Iterable[tuple[L, N]]], is_goal: Callable[[N], bool]
+) -> tuple[N, list[L]] | None:
+    """Return the nearest goal and the labels on a shortest path to it, by breadth-first search."""
+    parents: dict[N, tuple[N, L] | None] = {start: None}
+    waiting = [start]
+    for node in waiting:
+        if is_goal(node):
+            path: list[L] = []
+            at = node
+            while (step := parents[at]) is not None:
+                at, label = step
+                path.append(label)
+            return node, path[::-1]
+        for label, target in edges(node):
+            if target not in parents:
+                parents[target] = (node, label)
+                waiting.append(target)
     return None

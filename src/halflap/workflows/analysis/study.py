@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from halflap.workflows.analysis.states import Space, explore, machine_of
+from halflap.workflows.analysis.states import StateSpace, explore, petri_net_of
 from halflap.workflows.model.block import Block, Tangle
 from halflap.workflows.model.net import MAX_STATES, Net
 from halflap.workflows.model.reduce import tree_of
@@ -22,9 +22,9 @@ class Study:
         """The tree, if the net is block-structured. Then questions are answered from it, otherwise from the states."""
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> StateSpace:
         """All states within the bound; a `WorkflowError` names or-gates that form no block."""
-        return explore(machine_of(self.net), self.bound)
+        return explore(petri_net_of(self.net), self.bound)
 
     @property
     def problem(self) -> str | None:
@@ -44,12 +44,12 @@ class Study:
 
     @cached_property
     def arcs(self) -> list[tuple[int, int, int]]:
-        """The steps between states that can be completed: from, the bit of what is visible, to."""
+        """The edges between completable states: from, the bit of the visible activity, to."""
         space = self.space
-        visible = [sum(self.bits[task] for task in step.tasks) for step in space.machine.steps]
+        visible = [sum(self.bits[task] for task in one.tasks) for one in space.petri_net.transitions]
         return [
-            (state, visible[step], target)
-            for state in sorted(space.ending)
-            for step, target in space.steps[state]
-            if target in space.ending
+            (state, visible[one], target)
+            for state in sorted(space.completable)
+            for one, target in space.edges[state]
+            if target in space.completable
         ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer
+
+from halflap.core.text import join
 
 Gate = Literal["and", "xor", "or"]
 Name = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 Amount = Annotated[float | int, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Names = Annotated[frozenset[Annotated[str, Field(pattern=r"\S")]], PlainSerializer(sorted, list[str])]
 
+_MAX_NAMED = 10
 MAX_STATES = 100_000
 """States that are explored before an answer is inconclusive."""
 FIXING = frozenset(
@@ -22,6 +25,11 @@ FIXING = frozenset(
 CANCELLATION = frozenset({"removesTokens", "removesTokensFromFlow"})
 """Kept elements of YAWL that concern other parts of the workflow too."""
 STRICT = ConfigDict(extra="forbid", strict=True)
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return `'a', 'b' and 'c'`, for messages; of many, the first ones."""
+    return join((f"'{name}'" for name in names), limit=_MAX_NAMED)
 
 
 class _Strict:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import WorkflowError
-from halflap.core.text import join as listed
 from halflap.workflows.model.block import (
     PLAIN,
     Block,
@@ -25,13 +24,13 @@ from halflap.workflows.model.block import (
     Step,
     Tangle,
 )
+from halflap.workflows.model.net import quoted
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Gate, Net
 
 _MAX_DEPTH = 100
 """How many blocks may be nested; the analysis recurses over them."""
-_MAX_NAMED = 5
 
 
 @dataclass(slots=True, eq=False)
@@ -187,5 +186,5 @@ def unstructured_because(tree: Block) -> str | None:
         return f"'{one.split}' is an {one.split_kind}-split, and '{one.join}', where its ways meet, is an {one.join_kind}-join."
     if not tree.gates:
         return "Not every task is on a path from the input to the output."
-    gates = listed((f"'{gate}'" for gate in tree.gates), limit=_MAX_NAMED)
+    gates = quoted(tree.gates)
     return f"The gates of {gates} do not form blocks with one entry and one exit."

@@ -1,4 +1,4 @@
-"""What an optimisation aims at, and what a transformation has to respect and may look at: the tasks and their estimated times.
+"""The goal of an optimisation, its constraints, and the context of a transformation: the tasks and their estimated times.
 
 An order to keep is expressed as data: tasks that share a tie depend on each other like tasks that write the same name.
 """
@@ -6,7 +6,7 @@ An order to keep is expressed as data: tasks that share a tie depend on each oth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import or_
@@ -14,24 +14,23 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from halflap.core.text import join
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.answers import Target  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.block import Block, Branches, Loop, Step, blocks_in, is_choice
 from halflap.workflows.model.form import BAD_ARGUMENTS, validated
-from halflap.workflows.model.net import STRICT, Net
+from halflap.workflows.model.net import STRICT, Amount, Net
 from halflap.workflows.score.facts import TIE, Facts
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.score.timing import Timing
 
-_MAX_NAMED = 6
-
 
 @dataclass(frozen=True)
 class Constraints:
-    """The constraints that were given."""
+    """Limits on an optimisation."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    max_cost: Amount | None = None
+    """What a case may cost on average."""
     max_parallel: Annotated[int, Field(ge=1)] | None = None
     """How many tasks may be under way at once."""
     keep_order: tuple[tuple[str, str], ...] = ()
@@ -39,8 +38,13 @@ class Constraints:
     fixed: tuple[str, ...] = ()
     """Tasks that are not moved."""
 
+    @property
+    def limits(self) -> dict[str, float | None]:
+        """The limits, by the name of what is measured."""
+        return {"max_parallel": self.max_parallel, "expected_cost": self.max_cost}
+
     def problems(self, net: Net) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit a workflow."""
+        """Yield the names that are not tasks of a workflow."""
         named = [(f"fixed[{at}]", task) for at, task in enumerate(self.fixed)]
         named += [(f"keep_order[{at}]", task) for at, pair in enumerate(self.keep_order) for task in pair]
         for path, task in named:
@@ -50,7 +54,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class Goal:
-    """What an optimisation aims at."""
+    """The goal of an optimisation."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     optimization_target: Target
@@ -66,8 +70,8 @@ class Goal:
         return validated(cls, {"optimization_target": target, **asked}, BAD_ARGUMENTS)
 
 
-class Ground:
-    """A workflow that is to be changed."""
+class Context:
+    """What transformations use of the workflow that they change."""
 
     def __init__(self, net: Net, tree: Block, constraints: Constraints) -> None:
         ties: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
@@ -82,9 +86,9 @@ class Ground:
 
 
 def _races(facts: Facts, tree: Block) -> Iterator[set[str]]:
-    """Yield, for each parallel branch, its nodes that race: something beside them uses their data.
+    """Yield, for each parallel branch, its nodes that race: something in another branch uses their data.
 
-    They keep their order within the branch; otherwise what runs beside could see the second without the first.
+    They keep their order within the branch; otherwise the other branch could see the second without the first.
     """
     racing: set[str] = set()
     branches: list[set[str]] = []
@@ -102,7 +106,3 @@ def _races(facts: Facts, tree: Block) -> Iterator[set[str]]:
             racing |= {node for node, own in looks if depend(own, before[at] | after[at + 1])}
             branches.append({node for node, _ in looks})
     yield from (branch & racing for branch in branches)
-
-
-def named(tasks: Iterable[str]) -> str:
-    return join((f"'{task}'" for task in tasks), limit=_MAX_NAMED)

@@ -1,7 +1,8 @@
-"""The search by gepa (Genetic-Pareto): it keeps a pool of workflows and chooses which to continue from; what may become of one is ours.
+"""The search with gepa (Genetic-Pareto): it keeps a pool of workflows and chooses which to continue from; the changes are ours.
 
-The proposer offers the best unseen workflow that one change, or a few, make of a candidate, so the same seed gives the same answer. With a
-language model it may also reflect: the model sees the workflow, its measurements and the changes that can be made, and chooses one.
+The proposer offers the best unseen workflow that one change, or a few, make of a candidate, so the same seed gives the same
+answer. With a language model it may also reflect: the model sees the workflow, its measurements and the possible changes, and
+chooses one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _GOAL = 1_000.0
 _MAX_REFLECTIONS, _MAX_OFFERED = 10, 10
 """How often a model is asked, and how many changes it is offered each time."""
 Reflect = Callable[[str], Mapping[str, str]]
-"""Asks a model: its `reply`, or the `problem` because of which it is not asked again."""
+"""Asks a model; returns its `reply`, or the `problem` because of which it is not asked again."""
 
 
 def is_installed() -> bool:
@@ -35,7 +36,7 @@ def is_installed() -> bool:
 
 
 class _Quiet:
-    """A logger that drops everything: the library's own prints to stdout."""
+    """A logger that drops everything: the library's default one prints to stdout."""
 
     def log(self, message: str) -> None:
         """Drop the message."""
@@ -71,10 +72,10 @@ class _Adapter:
         return EvaluationBatch(outputs=[None] * len(batch), scores=scores, trajectories=traces)
 
     def _score(self, one: Candidate, objective: str) -> float:
-        """Score one objective, more being better; the goal outweighs the others."""
+        """Score one objective, higher is better; the goal outweighs the others."""
         start = self.search.start
         if objective == "goal":
-            # What comes first in a rank counts far more than what comes later.
+            # Earlier numbers of a rank count far more than later ones.
             pairs = enumerate(zip(start.rank, one.rank, strict=True))
             weighted = ((a - b) / max(abs(a), abs(b), 1.0) / 1_000.0**at for at, (a, b) in pairs)
             return _GOAL * sum(weighted)
@@ -111,7 +112,7 @@ class _Adapter:
         if len(offered) <= 1:
             return None
         changes = [
-            f"{at}. {self.search.came[one.tree].what} Then: {json.dumps(one.metrics().response())}"
+            f"{at}. {self.search.moves[one.tree].what} Then: {json.dumps(one.metrics().response())}"
             for at, one in enumerate(offered, 1)
         ]
         self.asked += 1
@@ -129,7 +130,7 @@ class _Adapter:
         return offered[at - 1] if 1 <= at <= len(offered) else None
 
     def _best(self, candidate: Candidate) -> Candidate | None:
-        """Find something better than a workflow, elsewhere if need be; else the best that is unseen."""
+        """Find something better than a workflow, also from other workflows; otherwise the best that is unseen."""
         best: Candidate | None = None
         tree: Block | None = candidate.tree
         for _ in range(_LOOK_AHEAD):

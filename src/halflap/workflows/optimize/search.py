@@ -15,7 +15,7 @@ from halflap.workflows.analysis.footprint import Agreement, footprint
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Measured, Metrics, Target, Times
 from halflap.workflows.model.build import build
-from halflap.workflows.optimize.constraints import Goal, Ground
+from halflap.workflows.optimize.constraints import Context, Goal
 from halflap.workflows.optimize.transformations import TRANSFORMATIONS, Transformation
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import findings, pattern_score
@@ -54,21 +54,31 @@ class Candidate:
     net: Net
     times: Times
     size: int
+    """Tasks, conditions and flows."""
     total: float
     excess: int
-    """How many tasks more than `max_parallel` can be under way at once."""
+    """How many tasks more than `max_parallel` can be under way at the same time."""
     rank: tuple[float, ...]
     """Less is better."""
-    agreement: float = 1.0
+    agreement: float
     """With the footprint of the original; 1 where that need not be kept."""
+
+    @property
+    def time(self) -> float:
+        """The mean duration of a case, to compare with others."""
+        return _time(self.times)
 
     def metrics(self) -> Metrics:
         measured = {name: getattr(self.times, name) for name in Measured.model_fields}
         return Metrics(**measured, performance=self.times.score, size=self.size, total_score=self.total)
 
 
+def _time(times: Times) -> float:
+    return _ENDLESS if times.expected_makespan is None else round(times.expected_makespan, _DIGITS)
+
+
 class Search:
-    """What was found, and of that what was not yet continued from."""
+    """The candidates that were found, and those of them to continue from."""
 
     def __init__(self, net: Net, tree: Block, goal: Goal, bound: int) -> None:
         self.original = net
@@ -77,20 +87,20 @@ class Search:
         self.budget = max(_FEWEST, min(_MOST, _WORK // max(1, len(net.tasks))))
         self.cut_short = False
         """Whether the search ended before everything was tried."""
-        self.came: dict[Block, Move] = {}
+        self.moves: dict[Block, Move] = {}
         self.children: dict[Block, list[Candidate]] = {}
         """What one change makes of each that was expanded, best first."""
-        self._ground = Ground(net, tree, goal.constraints)
-        # As a score sees it: a constraint is no reason to think better of the performance.
+        self._context = Context(net, tree, goal.constraints)
+        # Constraints do not improve the performance score, so measuring ignores them.
         self._facts = Facts(net)
         self._timing = Timing(self._facts)
         study = Study(net, bound, tree=tree)
         self._footprint = footprint(study)
         # What is made of a block-structured net is sound, and keeps the rules that hold.
         self._compliance = compliance(True, [check_rule(study, rule).holds for rule in net.rules])
-        self._precise: dict[Block, Candidate] = {}
+        self._simulated: dict[Block, Candidate] = {}
         self._heaps: tuple[list[tuple[tuple[float, ...], int, Block]], ...] = ([], [])
-        """By rank, and by gain for what was given up of the footprint: the fastest may leave no room for further changes."""
+        """By rank, and by gain per lost agreement: the fastest may leave no room for further changes."""
         self._turn = 0
         self.start = self._measured(tree, quick=True)
         self.found: dict[Block, Candidate | None] = {}
@@ -109,24 +119,21 @@ class Search:
                 self.found[tree] = None
         return self.found[tree]
 
-    def precisely(self, one: Candidate) -> Candidate:
+    def simulated(self, one: Candidate) -> Candidate:
         """Measure a workflow with simulated times instead of estimated ones."""
         if one.times.method != "estimated":
             return one
-        if one.tree not in self._precise:
-            self._precise[one.tree] = self._measured(one.tree, quick=False)
-        return self._precise[one.tree]
+        if one.tree not in self._simulated:
+            self._simulated[one.tree] = self._measured(one.tree, quick=False)
+        return self._simulated[one.tree]
 
     def may_be_taken(self, one: Candidate, start: Candidate) -> bool:
         """Return whether a workflow is not slower than the original, and keeps what its target demands."""
         if one.excess > start.excess or one.agreement < BALANCED:
             return False
-        mine, yours = one.times, start.times
-        if mine.expected_makespan is None or yours.expected_makespan is None:
-            return yours.expected_makespan is None
-        noise = (mine.standard_error or 0.0) + (yours.standard_error or 0.0)
-        # Doing less at once may take longer.
-        return mine.expected_makespan <= yours.expected_makespan + noise + _CLOSE or one.excess < start.excess
+        noise = (one.times.standard_error or 0.0) + (start.times.standard_error or 0.0)
+        # Doing less in parallel may take longer.
+        return one.time <= start.time + noise + _CLOSE or one.excess < start.excess
 
     def _measured(self, tree: Block, *, quick: bool) -> Candidate:
         net, target = build(self.original, tree), self.goal.optimization_target
@@ -144,16 +151,17 @@ class Search:
         size = len(net.tasks) + len(net.conditions) + len(net.flows)
         most = self.goal.constraints.max_parallel
         excess = 0 if most is None else max(0, (times.max_parallel or 0) - most)
-        makespan = _ENDLESS if times.expected_makespan is None else round(times.expected_makespan, _DIGITS)
         steer = round(-sum(patterns) / len(patterns), _DIGITS) if patterns else 0.0
         ranks: Mapping[Target, tuple[float, ...]] = {
-            "behavioral": (size, steer, makespan),
-            "performance": (makespan, steer, size),
-            "balanced": (round(-whole, _DIGITS), makespan, size),
+            "behavioral": (size, steer, _time(times)),
+            "performance": (_time(times), steer, size),
+            "balanced": (round(-whole, _DIGITS), _time(times), size),
         }
-        found = footprint(study) if target == "balanced" else None
-        agreed = 1.0 if found is None or self._footprint is None else Agreement(self._footprint, found).cells
-        return Candidate(tree, net, times, size, whole, excess, (excess, *ranks[target]), agreed)
+        agreement = 1.0
+        if target == "balanced" and self._footprint is not None:
+            found = footprint(study)
+            agreement = 1.0 if found is None else Agreement(self._footprint, found).cells
+        return Candidate(tree, net, times, size, whole, excess, (excess, *ranks[target]), agreement)
 
     # Exploring ----------------------------------------------------------------------------------------
 
@@ -166,7 +174,7 @@ class Search:
         return self.children[tree]
 
     def next(self) -> Block | None:
-        """Return the next workflow to continue from, every other time the one that gained most for what it gave up."""
+        """Return the next workflow to continue from: by turns the best, and the one that gained most per lost agreement."""
         self._turn += 1
         for heap in (self._heaps[1 - self._turn % 2], self._heaps[self._turn % 2]):
             while heap:
@@ -180,14 +188,14 @@ class Search:
         for one in TRANSFORMATIONS:
             if self.goal.optimization_target == "behavioral" and not one.keeps_traces:
                 continue
-            for new, what in one.changes(self._ground, tree):
+            for new, what in one.changes(self._context, tree):
                 if new in seen:
                     continue
                 if self._is_spent():
                     return
                 seen.add(new)
                 if new not in self.found:
-                    self.came[new] = Move(tree, one, what)
+                    self.moves[new] = Move(tree, one, what)
                 found = self.evaluate(new)
                 if found is not None:
                     yield found
@@ -205,6 +213,6 @@ class Search:
 
 
 def best_first(search: Search) -> None:
-    """Continue from the best workflow found so far, again and again, until nothing is left or the budget is spent."""
+    """Continue from the best workflow found so far, until nothing is left or the budget is spent."""
     while not search.cut_short and (tree := search.next()) is not None:
         search.expand(tree)

@@ -1,13 +1,14 @@
-"""The transformations: remove what does nothing, parallelise what need not wait, serialise where more runs at once than allowed.
+"""The transformations: remove what does nothing, parallelise what need not wait, serialise where too much runs in parallel.
 
-To parallelise, the atoms of a stretch are arranged by what each needs: unconnected groups in parallel, connected ones cut in two, again and again.
+To parallelise, the atoms of a window are arranged by what each needs: unconnected groups in parallel, connected ones cut in two,
+recursively.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.workflows.analysis.footprint import bits_of
 from halflap.workflows.model.block import (
@@ -25,12 +26,15 @@ from halflap.workflows.model.block import (
     parts_of,
     sequence,
 )
-from halflap.workflows.optimize.constraints import Ground, named
+from halflap.workflows.model.net import quoted
 from halflap.workflows.score.facts import Atoms, fused
 from halflap.workflows.score.timing import critical_path
 
+if TYPE_CHECKING:
+    from halflap.workflows.optimize.constraints import Context
+
 _ALL_WINDOWS = 8
-"""Up to this many parts every stretch is looked at."""
+"""Up to this many parts every window is tried."""
 _THREES = 24
 _EVERY_CUT = 7
 """Up to this many atoms all cuts are tried."""
@@ -38,13 +42,13 @@ _FEW = 5
 _CLOSE = 1e-9
 
 
-def remove_silent(ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
-    """Remove all silent tasks, conditions and branches that do nothing, at once."""
-    net = ground.facts.net
+def remove_silent(context: Context, tree: Block) -> Iterator[tuple[Block, str]]:
+    """Remove all silent tasks, conditions and branches that do nothing, in one step."""
+    net = context.facts.net
     deciding = {one.split for one in blocks_in(tree) if isinstance(one, Branches | Loop) and is_choice(one)}
-    # At a condition with several flows out of it, something outside decides.
-    steps = ground.facts.steps(tree) - (deciding & net.conditions.keys())
-    gone = [node for node in (*net.conditions, *net.tasks) if node in steps and ground.facts.removable(node)]
+    # At a condition with several flows out of it, an event outside decides.
+    steps = context.facts.steps(tree) - (deciding & net.conditions.keys())
+    gone = [node for node in (*net.conditions, *net.tasks) if node in steps and context.facts.removable(node)]
 
     def change(one: Block) -> Block:
         if isinstance(one, Step) and one.node in gone:
@@ -65,37 +69,37 @@ def remove_silent(ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
         return one if stated else NOTHING
 
     what = (
-        f"Removed {named(gone)}, which show nothing."
+        f"Removed {quoted(gone)}: silent, and without effect."
         if gone
         else "Merged nested blocks, or removed empty ones."
     )
     yield mapped(tree, change), what
 
 
-def parallelise(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
-    """Put independent parts of a stretch of a sequence in parallel: each stretch of the whole, then of each branch within."""
-    yield from _stretches(ground, block)
+def parallelise(context: Context, block: Block) -> Iterator[tuple[Block, str]]:
+    """Put independent parts of a window of a sequence in parallel: each window of the whole, then of each branch within."""
+    yield from _rearranged(context, block)
     parts = parts_of(block)
     for at, part in enumerate(parts):
         for inner, branch in enumerate(part.parts):
-            for new, what in parallelise(ground, branch):
+            for new, what in parallelise(context, branch):
                 changed = part.with_parts((*part.parts[:inner], new, *part.parts[inner + 1 :]))
                 yield sequence((*parts[:at], changed, *parts[at + 1 :])), what
 
 
-def _stretches(ground: Ground, block: Block) -> Iterator[tuple[Block, str]]:
+def _rearranged(context: Context, block: Block) -> Iterator[tuple[Block, str]]:
     parts = fused(parts_of(block))
     for start, end in _windows(len(parts)):
         old = sequence(parts[start:end])
-        if old not in ground.arranged:
-            ground.arranged[old] = _faster(ground, old)
-        for new in ground.arranged[old]:
-            what = f"Put {named(ground.facts.doing(old))} in parallel, as far as they are independent."
+        if old not in context.arranged:
+            context.arranged[old] = _faster(context, old)
+        for new in context.arranged[old]:
+            what = f"Put {quoted(context.facts.doing(old))} in parallel where they are independent."
             yield sequence((*parts[:start], new, *parts[end:])), what
 
 
 def _windows(count: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretches to look at, long ones first: all of a short sequence, some of each length of a longer one."""
+    """Yield the windows to try, long ones first: all of a short sequence, some of each length of a longer one."""
     lengths = [(length, 1) for length in range(count, 1, -1)]
     if count > _ALL_WINDOWS:
         powers = range((count - 1).bit_length() - 1, 0, -1)
@@ -108,32 +112,32 @@ def _windows(count: int) -> Iterator[tuple[int, int]]:
             yield start, start + length
 
 
-def _faster(ground: Ground, old: Block) -> list[Block]:
+def _faster(context: Context, old: Block) -> list[Block]:
     """Return faster arrangements of a block: the fastest, and one with no more in parallel than is allowed."""
-    time = ground.timing.mean(old)
-    if time <= critical_path(ground.facts, old) + _CLOSE:
+    time = context.timing.mean(old)
+    if time <= critical_path(context.facts, old) + _CLOSE:
         return []
-    arranger = _Arranger(ground, old)
+    arranger = _Arranger(context, old)
     # A condition or silent task that does nothing would be a branch by itself.
-    removable = ground.facts.removable
+    removable = context.facts.removable
     left = [
         at for at, one in enumerate(arranger.atoms) if not (isinstance(one, Step) and removable(one.node))
     ]
     fastest = arranger.arranged(sum(1 << at for at in left))
-    found = dict.fromkeys((fastest, _narrowed(ground, fastest)))
-    return [new for new in found if ground.timing.mean(new) < time - _CLOSE]
+    found = dict.fromkeys((fastest, _narrowed(context, fastest)))
+    return [new for new in found if context.timing.mean(new) < time - _CLOSE]
 
 
-def serialise(ground: Ground, tree: Block) -> Iterator[tuple[Block, str]]:
-    """Put parallel branches in sequence, everywhere at once, where more runs at once than allowed."""
+def serialise(context: Context, tree: Block) -> Iterator[tuple[Block, str]]:
+    """Put parallel branches in sequence wherever more can run in parallel than allowed."""
     yield (
-        _narrowed(ground, tree),
-        "Put the shortest parallel branches in sequence, so that less runs at once.",
+        _narrowed(context, tree),
+        "Put the shortest parallel branches in sequence, so that less runs in parallel.",
     )
 
 
-def _narrowed(ground: Ground, tree: Block) -> Block:
-    most, timing = ground.max_parallel, ground.timing
+def _narrowed(context: Context, tree: Block) -> Block:
+    most, timing = context.max_parallel, context.timing
 
     def change(block: Block) -> Block:
         if most is None or not is_parallel(block):
@@ -150,10 +154,10 @@ def _narrowed(ground: Ground, tree: Block) -> Block:
 class _Arranger:
     """The atoms of a block, and what each needs. Sets of them are numbers, with a bit for each."""
 
-    def __init__(self, ground: Ground, block: Block) -> None:
-        found = Atoms(ground.facts, block)
-        self.atoms, self.needs, self.timing = found.atoms, found.needs, ground.timing
-        self.times = [ground.timing.mean(one) for one in self.atoms]
+    def __init__(self, context: Context, block: Block) -> None:
+        found = Atoms(context.facts, block)
+        self.atoms, self.needs, self.timing = found.atoms, found.needs, context.timing
+        self.times = [context.timing.mean(one) for one in self.atoms]
         self._best: dict[int, Block] = {}
         self._lengths: dict[int, float] = {}
 
@@ -225,7 +229,7 @@ class Transformation(NamedTuple):
 
     name: str
     keeps_traces: bool
-    changes: Callable[[Ground, Block], Iterable[tuple[Block, str]]]
+    changes: Callable[[Context, Block], Iterable[tuple[Block, str]]]
 
 
 TRANSFORMATIONS = (

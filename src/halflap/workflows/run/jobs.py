@@ -40,7 +40,7 @@ class Workflow:
     def net(self) -> Net:
         return self.specification.net
 
-    def written(self, net: Net) -> Any:
+    def written(self, net: Net) -> dict[str, Any]:
         if not self.is_yawl:
             return write_net(net)
         nets = {**self.specification.nets, self.specification.root: net}
@@ -121,8 +121,7 @@ def _score(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]
 def _optimize(given: Mapping[str, Any], reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Optimizing, given)
     try:
-        found = optimize(workflow.net, asked, reflect=reflect)
-        return {**found.response(), "optimized_workflow": workflow.written(found.net)}
+        return optimize(workflow.net, asked, reflect=reflect, written=workflow.written).response()
     except WorkflowError as error:
         problems = [
             one if one.path.startswith("constraints") else (_below("workflow_spec", one.path), one.message)

@@ -1,7 +1,7 @@
-"""How well a workflow uses four patterns, and what would make it better: one list of findings answers both.
+"""How well a workflow uses four patterns, and recommendations: one list of findings answers both.
 
-A finding is one place where a pattern could be used well: two neighbours in a sequence, two tasks that could be parallel, what a choice or a loop
-should state. A pattern's score is the share of its places that are good; each bad one is a recommendation, if it names a change.
+A finding is a place where a pattern could be used: two neighbours in a sequence, two tasks that could be parallel, what a choice
+or a loop should state. A pattern's score is the share of its places that are good; a bad one that names a change is a recommendation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from halflap.core.text import join
 from halflap.workflows.analysis.footprint import bits_of
 from halflap.workflows.answers import Advice
 from halflap.workflows.model.block import (
@@ -24,6 +23,7 @@ from halflap.workflows.model.block import (
     parallel,
     parts_of,
 )
+from halflap.workflows.model.net import quoted
 from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.score.facts import TIE, Atoms, Facts, fused
 from halflap.workflows.score.rules import rule_text
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 Pattern = Literal["sequential", "parallel", "choice", "loop"]
 PATTERNS: tuple[Pattern, ...] = ("sequential", "parallel", "choice", "loop")
 _MAX_ADVICE = 50
-_MAX_NAMED = 10
 _CLOSE = 1e-9
 
 
@@ -75,10 +74,6 @@ def _advice(dimension: str, tasks: Iterable[str | None], change: str, why: str) 
     return Advice(dimension=dimension, tasks=named, change=change, why=why)  # type: ignore[arg-type]
 
 
-def _named(names: Iterable[str]) -> str:
-    return join((f"'{one}'" for one in names), limit=_MAX_NAMED)
-
-
 def _neighbours(facts: Facts, block: Block) -> Iterator[Finding]:
     """Look at neighbours in a sequence: good if the second needs the first."""
     timing = Timing(facts)
@@ -95,7 +90,7 @@ def _neighbours(facts: Facts, block: Block) -> Iterator[Finding]:
         if gain > _CLOSE:
             tasks = _decider(facts, first), _decider(facts, then)
             why = f"Neither needs the other's data; together they take {gain:g} less."
-            found = _advice("performance", tasks, f"Do {_named(tasks)} in parallel.", why)
+            found = _advice("performance", tasks, f"Do {quoted(tasks)} in parallel.", why)
         yield Finding(0, advice=found)
 
 
@@ -137,8 +132,8 @@ def _race(facts: Facts, one: Block, other: Block) -> Advice | None:
     shared = mine.writes & (yours.reads | yours.writes) | mine.reads & yours.writes
     clash = sorted(name for name in shared if not name.startswith(TIE))
     tasks = facts.doing(one)[:1] + facts.doing(other)[:1]
-    why = f"They run in parallel and share {_named(clash)}: which comes first is chance."
-    return _advice("compliance", tasks, f"Do {_named(tasks)} in sequence.", why) if clash else None
+    why = f"They run in parallel and share {quoted(clash)}: which comes first is chance."
+    return _advice("compliance", tasks, f"Do {quoted(tasks)} in sequence.", why) if clash else None
 
 
 def _choice(facts: Facts, block: Block) -> Iterator[Finding]:
@@ -165,7 +160,7 @@ def _loop(facts: Facts, block: Block) -> Iterator[Finding]:
     yield Finding(int(endless is None), advice=endless)
     limited = any(facts.net.tasks[node].limit for node in facts.steps(block) if node in facts.net.tasks)
     tasks = facts.doing(block)[:1]
-    change = f"Give {_named(tasks) or 'a task of the loop'} a limit."
+    change = f"Give {quoted(tasks) or 'a task of the loop'} a limit."
     unbounded = _advice("maintainability", tasks, change, "Nothing states how often the loop may run.")
     yield Finding(int(limited), advice=unbounded)
 
@@ -193,7 +188,7 @@ def _wrong(facts: Facts, judged: Soundness, rules: Iterable[RuleResult]) -> Iter
             lacking = [task for task in rule.tasks if facts.resource(task) is None]
             change = f"Change the workflow so that {rule_text(rule)}, or remove the rule."
             if rule.kind == "separation_of_duties" and lacking:
-                change = f"Give {_named(lacking)} a resource."
+                change = f"Give {quoted(lacking)} a resource."
             yield _advice("compliance", rule.tasks, change, rule.message or "")
 
 
@@ -204,17 +199,17 @@ def _gates(facts: Facts, tree: Block) -> Iterator[Advice]:
     for one in tree.mismatches:
         change = f"Make '{one.join}' an {one.split_kind}-join, or '{one.split}' an {one.join_kind}-split."
         yield _advice("maintainability", (one.split, one.join), change, why)
-    gates = [gate for gate in tree.gates if gate in facts.net.tasks][:_MAX_NAMED]
+    gates = [gate for gate in tree.gates if gate in facts.net.tasks]
     if gates and not tree.mismatches:
-        change = f"Close the splits of {_named(gates)} with joins of the same kind, block within block."
+        change = f"Close the splits of {quoted(gates)} with joins of the same kind, block within block."
         yield _advice("maintainability", gates, change, why)
 
 
 def _undeclared(facts: Facts) -> Iterator[Advice]:
     if facts.undeclared:
-        change = f"Declare what {_named(facts.undeclared)} reads and writes."
+        change = f"Declare the reads and writes of {quoted(facts.undeclared)}."
         why = "Undeclared data counts as dependent on everything."
         yield _advice("performance", facts.undeclared, change, why)
     if facts.timeless:
         why = "A task without a duration counts as 1."
-        yield _advice("performance", facts.timeless, f"Give {_named(facts.timeless)} a duration.", why)
+        yield _advice("performance", facts.timeless, f"Give {quoted(facts.timeless)} a duration.", why)

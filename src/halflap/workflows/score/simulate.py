@@ -1,4 +1,4 @@
-"""The simulator: cases played with the machine's tokens and a clock, each resource doing one thing at a time.
+"""The simulator: cases played on the Petri net with a clock, each resource doing one thing at a time.
 
 The task that waited longest is next, then the one listed first. Where nothing is chosen there is one case. Otherwise a choice of the n-th case is
 drawn by the name of its gate, so that two versions of a workflow are compared on the same cases.
@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from halflap.workflows.analysis.states import machine_of, unfolded
+from halflap.workflows.analysis.states import petri_net_of, petri_net_of_tree
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.states import Transition
@@ -39,12 +39,13 @@ class Simulation:
 
     def __init__(self, study: Study, facts: Facts) -> None:
         net, tree = study.net, study.block
-        self.machine = machine_of(net) if tree is None else unfolded(net, tree, [*net.tasks, *net.conditions])
+        nodes = [*net.tasks, *net.conditions]
+        self.petri_net = petri_net_of(net) if tree is None else petri_net_of_tree(net, tree, nodes)
         self.duration = facts.duration
         self.resource = {task: facts.resource(task) for task in net.tasks}
         self.listed = {task: at for at, task in enumerate(net.tasks)}
-        self.taking: list[list[Transition]] = [[] for _ in self.machine.places]
-        for step in self.machine.steps:
+        self.taking: list[list[Transition]] = [[] for _ in self.petri_net.places]
+        for step in self.petri_net.transitions:
             for place in step.takes:
                 self.taking[place].append(step)
         first = Case(self, 0)
@@ -83,7 +84,7 @@ class Case:
         self._waiting: list[tuple[float, int, int, Transition]] = []
         """Tasks that have their tokens: since when, their places in the net, and a number."""
         running: list[tuple[float, int, int, Transition]] = []
-        self._mark((plan.machine.start,))
+        self._mark((plan.petri_net.start,))
         while self._waiting or running:
             busy = {plan.resource[step.tasks[0]] for *_, step in running} - {None}
             left = []
@@ -134,7 +135,7 @@ class Case:
                         tokens[given] += 1
 
     def _chosen(self, place: int, steps: list[Transition]) -> Transition:
-        gate = self.plan.machine.places[place] or str(place)
+        gate = self.plan.petri_net.places[place] or str(place)
         self.visits[gate] += 1
         left = _drawn(self.number, gate, self.visits[gate]) * sum(one.weight for one in steps)
         for one in steps:
