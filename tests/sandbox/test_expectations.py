@@ -44,6 +44,8 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         'call_tool("mcp__shop__sales", {"region": "north"})',
         'call_tool("mcp__shop__sales", region="north")',
         'call_tool("mcp__shop__sales", {"region": "south"}, region="north")',
+        'call_tool("mcp__shop__sales", arguments={"region": "north"})',
+        'call_tool(name="mcp__shop__sales", arguments={"region": "north"})',
         'mcp__shop__sales("north")',
         'mcp__shop__sales(region="north")',
     ],
@@ -98,6 +100,28 @@ def test_the_bytes_of_a_picture_are_shown(play: Play) -> None:
     _, stage = play(f"show({PNG})")
     assert stage.text == ""
     assert [block["mimeType"] for block in stage.shown] == ["image/png"]
+
+
+def test_a_main_that_is_never_called_is_called_if_nothing_else_was_done(desk: Desk) -> None:
+    main = "async def main():\n    return await mcp__echo__echo(text='done')\n"
+    assert desk.output(main) == "done\n"
+    execution = desk.run(f"import asyncio\n{main}asyncio.run(main())\nNone")
+    assert (execution.output, len(execution.calls)) == ("", 1)
+    assert desk.output("def main(name):\n    print(name)") == ""
+
+
+def test_the_fence_of_a_markdown_block_is_removed(desk: Desk) -> None:
+    assert desk.output("```python\nprint(1)\n```\n") == "1\n"
+    assert "line 2, in <module>" in desk.run("```py\n1 / 0\n```").text
+
+
+def test_a_picture_is_output(desk: Desk) -> None:
+    execution = desk.run("(await mcp__echo__image())[0]")
+    assert (len(execution.shown), "(no output)" in execution.text) == (1, False)
+
+
+def test_help_shows_what_a_tool_takes(desk: Desk) -> None:
+    assert "mcp__echo__echo(text: string)" in desk.output("help(mcp__echo__echo)")
 
 
 def test_a_tool_by_dots_gets_its_name(desk: Desk) -> None:

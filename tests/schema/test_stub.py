@@ -71,7 +71,7 @@ def test_hostile_definitions_give_exactly_the_intended_statements(
     # What every program finds comes first, and is ours.
     own = [node for node in module.body if _name(node) in {"", "ToolError", "show", "call_tool"}]
     made = [node for node in module.body if node not in own]
-    assert len(own) == 4
+    assert len(own) == 5
     *records, function = made
     assert _name(function) == "mcp__s__t"
     assert all(_name(node).startswith("_mcp__s__t__") for node in records)

@@ -1,4 +1,4 @@
-"""What programs find defined in every sandbox: their tools as async functions, `call_tool`, `show` and `ToolError`.
+"""What every program finds defined: its tools as async functions, `call_tool`, `show` and `ToolError`.
 
 Only the standard library is used: the jail loads this module before it is locked.
 """
@@ -28,15 +28,15 @@ __all__ = [
 ]
 
 FILE = "program.py"
-"""What a program is called in its tracebacks."""
-_LONGEST = 20_000
-_LONGEST_VALUE = 4_000
-_MOST_LISTED = 20
+"""The file name of a program in its tracebacks."""
+_MAX_TEXT = 20_000
+_MAX_VALUE = 4_000
+_MAX_LISTED = 20
 
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
 NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
 NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
-_CALL_TOOL = "call_tool() takes the name of a tool as text, and its arguments: as one dict, or by keyword."
+_CALL_TOOL = "call_tool() takes a tool's name and its arguments: call_tool('name', {'key': value}) or call_tool('name', key=value)."
 
 
 class ToolError(Exception):
@@ -51,21 +51,20 @@ def define(
     show_media: Callable[[Media], None],
     write: Callable[[Any], None] = print,
 ) -> dict[str, Callable[..., Any]]:
-    """Return the functions by name. A tool has a signature, and the parameter that one unnamed argument is for."""
+    """Return the functions by name. A tool has a signature, and the parameter that takes one unnamed argument."""
 
-    async def called(name: str, arguments: dict[str, Any]) -> Any:
+    async def send(name: str, arguments: dict[str, Any]) -> Any:
         try:
             return await call(name, arguments)
         except (ToolError, TypeError) as error:
-            # Where in our files it was raised means nothing to the program.
+            # Hide where in our files it was raised.
             raise error.with_traceback(None) from None
 
-    async def call_tool(*given: Any, **arguments: Any) -> Any:
-        """Call a tool by a name that is only known when the program runs."""
-        name, *rest = given or (None,)
-        if type(name) is not str or len(rest) > 1 or not all(type(one) is dict for one in rest):
+    async def call_tool(*unnamed: Any, **named: Any) -> Any:
+        """Call a tool by its name, with the arguments as one dict or by keyword."""
+        if (order := _name_and_arguments(list(unnamed), named)) is None:
             raise TypeError(_CALL_TOOL)
-        return await called(name, rest[0] | arguments if rest else arguments)
+        return await send(*order)
 
     def show(value: Any) -> None:
         """Show an image, a sound or a resource to the model; print anything else."""
@@ -81,40 +80,54 @@ def define(
                 raise error.with_traceback(None) from None
 
     functions: dict[str, Callable[..., Any]] = {"call_tool": call_tool, "show": show}
-    functions |= {name: _tool(called, name, *about) for name, about in tools.items()}
-    for name, function in {"call": called, **functions}.items():
+    functions |= {name: _tool(send, name, *about) for name, about in tools.items()}
+    for name, function in {"call": send, **functions}.items():
         disguise(function, name)
     return functions
 
 
-def _tool(call: Callable[..., Any], name: str, signature: str, positional: str | None) -> Callable[..., Any]:
+def _name_and_arguments(unnamed: list[Any], named: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return what `call_tool` was given, also as `name` and `arguments`, the keywords of MCP's own; None if it is wrong."""
+    if not unnamed and "name" in named:
+        unnamed.append(named.pop("name"))
+    if len(unnamed) == 1 and named.keys() == {"arguments"}:
+        unnamed.append(named.pop("arguments"))
+    match unnamed:
+        case [str(name)]:
+            return name, named
+        case [str(name), dict(arguments)]:
+            return name, arguments | named
+    return None
+
+
+def _tool(send: Callable[..., Any], name: str, signature: str, positional: str | None) -> Callable[..., Any]:
     async def tool(*unnamed: Any, **arguments: Any) -> Any:
         if unnamed and (positional is None or len(unnamed) > 1 or positional in arguments):
             takes = f" It takes: {signature}" if signature else ""
             raise TypeError(f"{name}() takes keyword arguments only.{takes}")
-        return await call(name, arguments | {positional: unnamed[0]} if unnamed else arguments)
+        return await send(name, arguments | {positional: unnamed[0]} if unnamed else arguments)
 
     tool.__doc__ = signature
     return tool
 
 
 def disguise(function: Any, name: str) -> None:
-    """Give a function a name in the tracebacks that a program prints, and no file of ours."""
+    """Give a function this name in the tracebacks that a program prints, and hide our file."""
     code = function.__code__
     function.__code__ = code.replace(co_filename="<tool>", co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "__main__"
 
 
-def encode(value: Any, what: str, largest: int) -> bytes:
+def encode(value: Any, what: str, max_bytes: int) -> bytes:
     """Return a value as JSON. Raises `TypeError` for what JSON cannot hold, and `ValueError` for what is too large."""
     try:
         body = dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"{what} can only have values that JSON can hold: {error}") from None
-    if len(body) > largest:
+    if len(body) > max_bytes:
         raise ValueError(
-            f"{what} can have at most {largest:,} bytes (`execution.max_value_bytes`), and would have {len(body):,}."
+            f"{what} can have at most {max_bytes:,} bytes (`execution.max_value_bytes`), and would have {len(body):,}."
         )
     try:
         check_parts(body)
@@ -128,22 +141,23 @@ def encode(value: Any, what: str, largest: int) -> bytes:
 def value_text(value: object) -> str:
     """Return the value of a program's last line as an interactive Python would show it, cut if it is long."""
     text = value if type(value) is str else repr(value)
-    if len(text) <= _LONGEST_VALUE:
+    if len(text) <= _MAX_VALUE:
         return text
-    return f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters; print() shows all of them)"
+    return f"{text[:_MAX_VALUE]}… ({len(text):,} characters; print() shows all of them)"
 
 
 def listed(keys: Sequence[object]) -> str:
-    return ", ".join([*map(str, keys[:_MOST_LISTED]), *["…"] * (len(keys) > _MOST_LISTED)]) or "none"
+    """Return the first keys, separated by commas."""
+    return ", ".join([*map(str, keys[:_MAX_LISTED]), *["…"] * (len(keys) > _MAX_LISTED)]) or "none"
 
 
 def shorten(text: str) -> str:
-    """Return a text of a program with its middle left out if it is long."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n…\n{text[-_LONGEST // 2 :]}"
+    """Return a text without its middle if it is long."""
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]}\n…\n{text[-_MAX_TEXT // 2 :]}"
 
 
 def exit_text(code: object) -> str | None:
-    """Return, as a traceback, that a program ended itself; None if that is no failure."""
+    """Return the error text of a `SystemExit`, or None if the program left without a failure."""
     if code is None or code == 0:
         return None
     if isinstance(code, int):

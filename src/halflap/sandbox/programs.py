@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Programs", "Services"]
 
 _MOST_CODE_BYTES = 1_048_576
+_FENCED = re.compile(r"(\s*```\w*[ \t]*\n)(.*?)```\s*", re.DOTALL)
 
 
 class Programs:
@@ -45,7 +47,7 @@ class Programs:
 
     async def check(self, code: str, principal: str = "local") -> Checked:
         """Return what is wrong with a program, whatever is configured; nothing is run."""
-        return await self._services.checker.check(_without_mark(code), principal)
+        return await self._services.checker.check(_plain(code), principal)
 
     async def destructive(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the tools that a program may call only after the person confirmed it."""
@@ -85,7 +87,7 @@ class Programs:
         arguments: Mapping[str, Any] | None = None,
     ) -> Execution:
         """Run a program, or a script whose `main` takes arguments. Its own failure is an answer, not an exception."""
-        code = _without_mark(code)
+        code = _plain(code)
         if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
             raise UsageError(
                 f"The program is larger than {_MOST_CODE_BYTES:,} bytes. Fetch its data with tool calls instead."
@@ -109,5 +111,8 @@ class Programs:
         await self._services.sandbox.close()
 
 
-def _without_mark(code: str) -> str:
-    return code.removeprefix("\ufeff")
+def _plain(code: str) -> str:
+    """Remove a byte order mark and the fence of a Markdown block; lines keep their numbers."""
+    code = code.removeprefix("\ufeff")
+    fenced = _FENCED.fullmatch(code)
+    return code if fenced is None else "\n" * fenced[1].count("\n") + fenced[2]

@@ -95,7 +95,7 @@ def report_text(
     lines = ["[Script executed successfully]" if execution.ok else "[Script execution failed]"]
     if printed.strip():
         lines.append(printed.removesuffix("\n"))
-    elif execution.ok and whole is None:
+    elif execution.ok and whole is None and not execution.shown:
         lines.append("(no output)")
     if whole is not None:
         lines.append("... (truncated)")

@@ -260,7 +260,7 @@ class Run(Host):
                 tool = tools[name]
                 schema = parse_schema(tool) if schema_of is None else await schema_of(tool)
                 found[name] = ToolHelp(schema.format_compact(), schema.positional)
-            elif name.startswith(PREFIXES):
+            elif name.startswith(PREFIXES) and name not in PREFIXES:
                 found[name] = ToolHelp()
         return found
 

@@ -35,7 +35,12 @@ class ToolError(Exception):
 def show(value: object, /) -> None:
     ...
 
+@overload
 async def call_tool(name: str, arguments: Any = ..., /, **others: Any) -> Any:
+    ...
+
+@overload
+async def call_tool(*, name: str, **others: Any) -> Any:
     ...
 """
 """What every program finds beside its tools."""

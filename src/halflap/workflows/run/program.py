@@ -162,9 +162,7 @@ def _parts(net: Net, arguments: Mapping[str, Any], *, marked: bool) -> Iterator[
         if task.tool is not None:
             given = _dict((key, _value(task, key, value)) for key, value in (task.arguments or {}).items())
             called = (
-                f"call_tool(f'{task.tool}#{at}.{{_time}}', **{given})"
-                if marked
-                else f"{task.tool}(**{given})"
+                f"call_tool(f'{task.tool}#{at}.{{_time}}', {given})" if marked else f"{task.tool}(**{given})"
             )
             yield f"async def _call_{at}(_time):\n    return await {called}"
             calls.append((task.id, f"_call_{at}"))

@@ -46,7 +46,11 @@ def _call(
 ) -> ToolCall:
     arguments: list[Argument] = []
     more = False
-    for argument, at, value in [*given, *((one.arg, one, one.value) for one in node.keywords)]:
+    named: list[tuple[str | None, ast.AST, ast.expr]] = [(one.arg, one, one.value) for one in node.keywords]
+    if not (tree.is_tool(node) or given) and [one.arg for one in node.keywords] == ["arguments"]:
+        # The keyword by which MCP's own `call_tool` takes them all.
+        named = [(None, one.value, one.value) for one in node.keywords]
+    for argument, at, value in [*given, *named]:
         if argument is not None and not isinstance(value, ast.Starred):
             arguments.append(Argument(argument, tree.place(at), _values(tree, node, at, value)))
         elif isinstance(read := _read_only(tree, value), ast.Dict) and all(map(is_text, read.keys)):

@@ -44,8 +44,13 @@ class Channel:
         """Further calls wait here: the gateway ends a program with more open calls."""
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         """The calls without an answer, also those that were cancelled."""
-        self._last = 0
+        self._calls = 0
         self._frames = protocol.Frames()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing was called, printed or shown yet."""
+        return self.is_silent and not self._calls
 
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this hardly waits."""
@@ -85,8 +90,8 @@ class Channel:
             loop.add_reader(self._socket.fileno(), self._receive)
             self._loop, self._turns = loop, asyncio.Semaphore(self._calls_at_once - len(self._waiting))
         await self._turns.acquire()
-        self._last += 1
-        number = self._last
+        self._calls += 1
+        number = self._calls
         answer = self._waiting[number] = loop.create_future()
         self.send(protocol.CALL, NUMBER.pack(number), body)
         try:

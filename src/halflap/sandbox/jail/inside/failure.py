@@ -144,8 +144,8 @@ def _about_module(name: str) -> str:
             "The user can add it to `execution.modules`."
         )
     return (
-        f"Programs have Python's standard library. For more, the user can add {package!r} to "
-        "`execution.modules` in Halflap's configuration, if it is installed beside Halflap."
+        "Programs have Python's standard library, and tools without an import. For another package, the user can "
+        f"install it where Halflap is installed, and add {package!r} to `execution.modules` in the configuration."
     )
 
 

@@ -37,7 +37,7 @@ _LEFT_OUT = frozenset(
         "crypt", "multiprocessing", "nis", "pipes", "spwd",
         # Tests, debuggers, and what builds and installs.
         "__main__", "bdb", "code", "codeop", "compileall", "cProfile", "distutils", "doctest", "ensurepip", "lib2to3",
-        "modulefinder", "pdb", "profile", "pstats", "py_compile", "pyclbr", "pydoc", "pydoc_data", "runpy", "site",
+        "modulefinder", "pdb", "profile", "pstats", "py_compile", "pyclbr", "pydoc_data", "runpy", "site",
         "sitecustomize", "symtable", "tabnanny", "test", "trace", "tracemalloc", "unittest", "usercustomize", "venv",
         "zipapp",
         # What Python 3.13 has removed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _sitebuiltins
 import ast
 import asyncio
 import atexit
@@ -72,7 +73,7 @@ def warm_up() -> None:
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(protocol.frame(protocol.VALUE, protocol.NUMBER.pack(1), answer))
         console = Console(channel)
-        _Program(channel, {"code": _SMALL, "tools": {_WARM: ["", None]}, "arguments": None}).run()
+        _Program(channel, console, {"code": _SMALL, "tools": {_WARM: ["", None]}, "arguments": None}).run()
         logging.shutdown()
         console.finish()
         channel.send(protocol.DONE, b"null")
@@ -85,16 +86,17 @@ def run(channel: Channel) -> None:
     builtins.input = _no_input
     # Python has these from `site`, which is not loaded here.
     for name in ("exit", "quit"):
-        setattr(builtins, name, _leave)
+        setattr(builtins, name, _sitebuiltins.Quitter(name, ""))
+    builtins.help = _sitebuiltins._Helper()  # noqa: SLF001 -- there is no public way
     if sys.version_info < (3, 14):
         # The warm-up used and closed a loop; a program finds Python as it starts.
         asyncio.set_event_loop_policy(None)
     order = channel.read_program()
     if order is None:
         return
-    program = _Program(channel, order)
+    program = _Program(channel, console, order)
     ending = program.run()
-    if ending["outcome"] == "ok" and channel.is_silent:
+    if ending["outcome"] == "ok":
         program.show_last()
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 -- as above
@@ -112,12 +114,13 @@ def run(channel: Channel) -> None:
 class _Program:
     """One program: what it finds defined, its lines, and the value of a script."""
 
-    def __init__(self, channel: Channel, order: dict[str, Any]) -> None:
+    def __init__(self, channel: Channel, console: Console, order: dict[str, Any]) -> None:
         self._source: str = order["code"]
         self._arguments: dict[str, Any] | None = order["arguments"]
         # One loop for the lines and for `main`, started when it is needed.
         self._runner = asyncio.Runner()
         self._channel = channel
+        self._console = console
         self._results: dict[str, Any] = {}
         """The last result of each tool."""
         self._functions = define(order["tools"], self._call, self._show_media)
@@ -141,7 +144,13 @@ class _Program:
                 else:
                     exec(code, self.variables)  # noqa: S102 -- the program, in a locked process
                 if self._arguments is not None:
-                    value = self._enter(self._arguments)
+                    value = loads(
+                        encode(
+                            self._enter(**self._arguments), "The value of main()", self._channel.largest_value
+                        )
+                    )
+                elif self._forgot_main():
+                    self.variables[_LAST] = self._enter()
             finally:
                 # A thread pool of asyncio's cannot be shut down where there are no threads.
                 with contextlib.suppress(RuntimeError):
@@ -154,15 +163,20 @@ class _Program:
             return describe(error, self._source, self._results)
         return {"outcome": "ok", "error": "", "value": value}
 
-    def _enter(self, arguments: dict[str, Any]) -> Any:
+    def _enter(self, **arguments: Any) -> Any:
         """Call `main` and return its value."""
         function = self.variables.get("main")
         if function is None:
             raise NameError("main is not defined after the lines of the file have run.", name="main")
         value = function(**arguments)
-        if inspect.isawaitable(value):
-            value = self._runner.run(_awaited(value))
-        return loads(encode(value, "The value of main()", self._channel.largest_value))
+        return self._runner.run(_awaited(value)) if inspect.isawaitable(value) else value
+
+    def _forgot_main(self) -> bool:
+        """Return whether the program has defined a `main` without parameters, and done nothing else."""
+        main = self.variables.get("main")
+        self._console.flush()
+        did_nothing = self._channel.is_idle and self.variables.get(_LAST) is None
+        return did_nothing and inspect.isfunction(main) and not inspect.signature(main).parameters
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         value = self._results[name] = await self._channel.call(name, arguments, _line())
@@ -175,8 +189,9 @@ class _Program:
 
     def show_last(self) -> None:
         """Print the value of the last line, as an interactive Python does, if the program printed nothing."""
+        self._console.flush()
         value = self.variables.get(_LAST)
-        if value is None or inspect.iscoroutine(value):
+        if value is None or inspect.iscoroutine(value) or not self._channel.is_silent:
             return
         # Its repr is the program's own code, which may do anything but must not break the run.
         with contextlib.suppress(BaseException):
@@ -208,11 +223,6 @@ def _line() -> int | None:
         # Behind a task is the event loop, and behind that what started it.
         frame = frame.f_back if frame.f_code.co_flags & inspect.CO_COROUTINE else None
     return None if frame is None else frame.f_lineno
-
-
-def _leave(code: Any = None) -> NoReturn:
-    """End the program, as `sys.exit` does."""
-    raise SystemExit(code)
 
 
 def _no_input(_prompt: object = "") -> NoReturn:
