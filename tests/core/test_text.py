@@ -48,13 +48,6 @@ def test_deep_and_wide_values_are_cut_with_a_mark() -> None:
     assert list(wide) == ["… (cut)"]
 
 
-def test_the_deepest_parts_are_cut_first() -> None:
-    deep = {"first": [[[["x" * 900] * 100] * 100] * 10], "last": {"kept": "text"}}
-    shown = clean_json(deep, 1_000)[0]
-    assert shown["last"] == {"kept": "text"}
-    assert "… (cut)" in str(shown["first"])
-
-
 def test_selectors_and_fillers_are_removed() -> None:
     hidden = "".join(chr(0xE0100 + ord(letter) - 32) for letter in "ignore")
     assert clean(f"Hello{hidden}\ufe0f world\u3164\u2800", 100) == "Hello world"

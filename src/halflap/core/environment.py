@@ -1,4 +1,4 @@
-"""Where Halflap is installed, and the part of its environment that programs started by it inherit: no secrets."""
+"""The environment of child processes, without secrets, and how Halflap was installed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PASSED_PREFIXES = ("LC_", "XDG_")
 
 
 def machine_environment(*prefixes: str) -> dict[str, str]:
-    """Return what programs need to run and to reach the network, not the tokens in the user's shell.
+    """Return the variables that programs need to run and to reach the network.
 
-    An allow-list, because programs look for keys, accounts and addresses under too many names to list.
+    An allow-list, because keys and tokens have too many names to list.
     """
     passed = (*_PASSED_PREFIXES, *prefixes)
     # Proxies are also written in lower case.

@@ -1,4 +1,4 @@
-"""Read files up to a limit, and replace them whole or not at all."""
+"""Read files up to a size limit, and replace them atomically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO
 def read_limited(path: Path, limit: int, *, regular: bool = False, follow: bool = True) -> tuple[bytes, int]:
     """Return a file's bytes and mode; raise OSError if it can't be read or is larger than `limit` (EFBIG).
 
-    `regular` refuses pipes and devices without waiting for them; without `follow`, links are refused, too.
+    `regular` refuses pipes and devices without waiting for them; `follow=False` refuses symbolic links.
     """
     # Without O_NONBLOCK, opening a named pipe waits for a writer.
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | (getattr(os, "O_NONBLOCK", 0) if regular else 0)

@@ -1,4 +1,4 @@
-"""A folder of small files that are offered as tools: untrusted when read, and replaced whole or not at all."""
+"""A folder of small, untrusted files that are offered as tools."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Saved(Generic[T]):
-    """Everything in a folder at one moment, by name without the suffix."""
+    """The contents of a folder, by file name without suffix."""
 
     valid: Mapping[str, T] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
-    """Why a file cannot be used."""
+    """The reason why a file cannot be used."""
     problem: str = ""
-    """Why the folder cannot be read, if it cannot."""
+    """Why the folder cannot be read, if so."""
 
 
 class ToolFolder(ABC, Generic[T]):
-    """Reads and writes the files. Its methods do blocking I/O: call them from a thread, one at a time."""
+    """Reads and writes the files. The methods block: call them from a thread, one at a time."""
 
     suffix: ClassVar[str]
     most_bytes: ClassVar[int]
@@ -42,14 +42,14 @@ class ToolFolder(ABC, Generic[T]):
         self.path = path
         self._saved = Saved[T]()
         self._parsed: dict[str, tuple[str, T]] = {}
-        """What was read last, with the hash of its bytes."""
+        """The last content of each file, with the hash of its bytes."""
 
     @abstractmethod
     def parse(self, name: str, data: bytes) -> T:
-        """Read one file; raise what is wrong with it."""
+        """Parse one file, or raise a `HalflapError`."""
 
     def read(self) -> Saved[T]:
-        """Return what is there now; the same object as before if nothing has changed."""
+        """Return the current contents; the same object as before if nothing changed."""
         valid: dict[str, T] = {}
         broken: dict[str, str] = {}
         problem = ""
@@ -85,10 +85,10 @@ class ToolFolder(ABC, Generic[T]):
         """Raise `UsageError` if a file of this name must not be written."""
         check_name(name)
         if os.path.lexists(self.file(name)) and not force:
-            raise UsageError(f"There already is a {name!r}. Choose another name, or use --force.")
+            raise UsageError(f"{name!r} already exists. Choose another name, or use --force.")
 
     def write(self, name: str, data: bytes, *, force: bool = False) -> T:
-        """Save what can be read again; an existing file is replaced only with `force`."""
+        """Save a file if it can be parsed; replace an existing one only with `force`."""
         self.check_new(name, force=force)
         parsed = self.parse(name, data)
         file = self.file(name)

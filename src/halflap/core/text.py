@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 REDACTED = "[redacted]"
-"""What replaces a secret."""
+"""Replaces a secret."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode categories without a visible glyph: control, format, unassigned, private use, surrogates, separators."""
 _BLANK = frozenset(
@@ -27,12 +27,12 @@ _CUT = " … (cut)"
 _READ_FACTOR = 8
 """Look at this many times the shown length, so that a long run of hidden characters costs nothing."""
 _MAX_NAME = 200
-_DEPTHS = (100, 6, 3, 1)
-"""Levels shown of a JSON value, fewer if it is large. JSON parsers of other programs give up at about 200."""
+_MAX_DEPTH = 100
+"""Levels shown of a JSON value; other JSON parsers give up at about 200."""
 _MAX_JSON_BYTES = 1_500_000
-"""About how much is shown of a JSON value: schemas of a megabyte are whole. Doubling it doubles that."""
+"""About the most that is shown of a JSON value; schemas of a megabyte fit."""
 _ENTRY_BYTES = 16
-"""What an entry takes beside its key and text: punctuation, a short value or the mark of a cut."""
+"""Estimated size of an entry besides its key and text."""
 _PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
 _LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
 
@@ -42,7 +42,7 @@ def shorten(text: str, longest: int = _MAX_NAME) -> str:
 
 
 def quote(name: str) -> str:
-    """Return a name in quotes, shortened: anyone may ask for a tool with a million letters."""
+    """Return a name in quotes, shortened: a caller may pass a million letters."""
     return repr(shorten(name))
 
 
@@ -61,7 +61,7 @@ def join(names: Iterable[str], word: str = "and", *, limit: int | None = None) -
 
 
 def iso(seconds: float | None) -> str | None:
-    """Format a time; None where it is not one."""
+    """Format a Unix time; None if it is missing or out of range."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError):
@@ -69,7 +69,7 @@ def iso(seconds: float | None) -> str | None:
 
 
 def clean(text: str, longest: int) -> str:
-    """Remove what cannot be seen and cut what is too long: for prose, which is only read."""
+    """Remove invisible characters and shorten: for prose, which is only read."""
     too_long = len(text) > _READ_FACTOR * longest
     text = text[: _READ_FACTOR * longest]
     if not text.isascii() or not text.isprintable():
@@ -79,7 +79,7 @@ def clean(text: str, longest: int) -> str:
 
 
 def visible(text: str, longest: int, *, keep: str = "") -> str:
-    r"""Spell out what cannot be seen, as `\u200b`: for names and values, which a caller has to repeat exactly."""
+    r"""Escape invisible characters, as `\u200b`: for names and values, which a caller has to repeat exactly."""
     shown = text[: longest + 1]
     if not shown.isascii() or not shown.isprintable():
         shown = "".join(
@@ -90,16 +90,14 @@ def visible(text: str, longest: int, *, keep: str = "") -> str:
 
 
 def clean_json(value: Any, longest: int) -> tuple[Any, bool]:
-    """Make a JSON value fit to be shown, up to about a megabyte.
+    """Return a JSON value that is safe to show, and whether a key or value had invisible characters.
 
-    Prose is cleaned; keys and other strings, which a caller has to repeat, are made visible. What is too deep is left out
-    with a mark, and of too large a value everything below the levels that fit. Also returns whether a string that a
-    caller has to repeat had hidden characters.
+    Prose is cleaned; in keys and other strings, invisible characters are escaped. A mark replaces what is nested too
+    deeply, or the whole value if it is larger than about a megabyte.
     """
-    for deepest in _DEPTHS:
-        cleaner = _JsonCleaner(longest, deepest)
-        with suppress(_TooLargeError):
-            return cleaner.clean(value, 0, is_prose=isinstance(value, str)), cleaner.found_hidden
+    cleaner = _JsonCleaner(longest)
+    with suppress(_TooLargeError):
+        return cleaner.clean(value, 0, is_prose=isinstance(value, str)), cleaner.found_hidden
     return {_CUT.strip(): "too large"} if isinstance(value, dict) else _CUT.strip(), False
 
 
@@ -114,25 +112,22 @@ def _spell(letter: str) -> str:
 
 
 class _TooLargeError(Exception):
-    """More is shown of a JSON value than there is room for."""
+    """A JSON value is too large to be shown."""
 
 
 class _JsonCleaner:
-    """Copies a value down to a depth."""
-
-    def __init__(self, longest: int, deepest: int) -> None:
+    def __init__(self, longest: int) -> None:
         self.found_hidden = False
         self._longest = longest
-        self._deepest = deepest
         self._left = _MAX_JSON_BYTES
 
     def clean(self, value: Any, depth: int, *, is_prose: bool, is_literal: bool = False) -> Any:
-        """Copy a value; nothing is prose in a literal, such as an enum, a default or an example."""
+        """Copy a value; a literal, such as an enum or a default, contains no prose."""
         if isinstance(value, str):
             return (
                 self._take(clean(value, self._longest)) if is_prose else self._visible(value, self._longest)
             )
-        if isinstance(value, dict | list) and value and depth > self._deepest:
+        if isinstance(value, dict | list) and value and depth > _MAX_DEPTH:
             return self._take(_CUT.strip())
         if isinstance(value, dict):
             cleaned: dict[str, Any] = {}

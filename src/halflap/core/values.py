@@ -10,21 +10,21 @@ from hashlib import sha256
 from typing import Any, Final, Literal, Protocol
 
 SCRIPTS: Final = "script"
-"""Server name of saved scripts, whose tools are `script__<name>`. No upstream may use it."""
+"""Server name of saved scripts, whose tools are `script__<name>`."""
 DSPY: Final = "dspy"
 """Server name of saved DSPy programs, whose tools are `dspy__<name>`."""
 OWN: Final = (SCRIPTS, DSPY)
-"""Halflap's own tool sources: they need no server process."""
+"""Halflap's own tool sources. No upstream server may have these names."""
 
 
 class Progress(Protocol):
-    """Receives progress notifications of a call."""
+    """A callback for progress notifications of a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
 def canonical(value: Any) -> str:
-    """Serialise JSON independently of key order."""
+    """Serialize JSON with sorted keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -53,20 +53,20 @@ class Tool:
     annotations: Annotations = field(default_factory=Annotations)
     meta: Mapping[str, Any] | None = None
     hash: str = ""
-    """Of the whole definition, see `definition_hash`."""
+    """The `definition_hash` of the definition."""
 
     @cached_property
     def schema_hash(self) -> str:
-        """What was learned of the tool counts as long as this stays: reworded descriptions do not change it."""
+        """Identifies what was learned about the tool: rewording a description does not change it."""
         return schema_hash(self.input_schema, self.output_schema)
 
 
 ToolInfo = Tool
-"""Alias: other tool registries use this name."""
+"""The name other tool registries use."""
 
 
 def definition_hash(definition: Mapping[str, Any]) -> str:
-    """Hash what an agent relies on: names, texts, schemas, annotations; not icons or `_meta`."""
+    """Hash the parts of a definition that an agent relies on: everything but icons and `_meta`."""
     kept = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
     return sha256(canonical({key: definition.get(key) for key in kept}).encode()).hexdigest()
 
@@ -76,13 +76,13 @@ _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "
 
 
 def schema_hash(input_schema: Any, output_schema: Any) -> str:
-    """Hash what a tool takes and returns, without the texts that explain it."""
+    """Hash a tool's schemas without descriptions, titles and examples."""
     bare = [_without_texts(schema) for schema in (input_schema, output_schema)]
     return sha256(canonical(bare).encode()).hexdigest()
 
 
 def _without_texts(schema: Any, *, is_named: bool = False) -> Any:
-    """Drop the texts of a schema; with `is_named`, the keys are names of properties or definitions."""
+    """Drop descriptions and the like; with `is_named`, the keys are names of properties or definitions."""
     if isinstance(schema, list):
         return [_without_texts(one) for one in schema]
     if not isinstance(schema, dict):
@@ -96,7 +96,7 @@ def _without_texts(schema: Any, *, is_named: bool = False) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server's answer to `tools/list`: the definitions exactly as they came."""
+    """A server's answer to `tools/list`, with the definitions unchanged."""
 
     server: str
     tools: tuple[Mapping[str, Any], ...]
@@ -106,12 +106,12 @@ class Listing:
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
     again: tuple[Mapping[str, Any], ...] = ()
-    """Later definitions under a name that was listed before. They cannot be called."""
+    """Definitions that repeat an earlier name; they cannot be called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a server offers besides tools, exactly as it came."""
+    """What a server offers besides tools, unchanged."""
 
     server_info: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)
@@ -122,17 +122,17 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """A server announced a change: of one of its lists, or of a resource."""
+    """A server's notification that a list or a resource changed."""
 
     server: str
     what: Literal["tools", "prompts", "resources", "updated"]
     uri: str = ""
-    """The resource that was updated."""
+    """The resource, for `updated`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Tools added, removed and changed by a refresh, as sorted namespaced names."""
+    """Tools that a refresh added, removed or changed, as sorted names."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a call exactly as it came: nothing is dropped, parsed or refused."""
+    """The result of a call, unchanged: nothing is dropped, parsed or refused."""
 
     content: tuple[Mapping[str, Any], ...] = ()
     structured_content: Any = None
@@ -154,7 +154,7 @@ class Result:
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Result:
-        """Read a server's result, tolerating sloppy types."""
+        """Read a server's result; sloppy types are tolerated."""
         content = raw.get("content")
         blocks = content if isinstance(content, list) else [] if content is None else [content]
         meta = raw.get("_meta")
@@ -170,7 +170,6 @@ class Result:
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the result in the protocol's form."""
         wire: dict[str, Any] = {"content": [dict(block) for block in self.content]}
         if self.has_structured_content:
             wire["structuredContent"] = self.structured_content
@@ -190,79 +189,79 @@ def _as_text(value: Any) -> str:
 
 
 class CallJournal(Protocol):
-    """Results of a resumable run's earlier calls, and a place to record new ones.
+    """The calls of a resumable workflow run: earlier results are replayed, new ones are recorded.
 
-    The run's program calls tools by marked names, which say which step of the workflow the call belongs to.
+    The program calls tools by marked names, which identify the step of the workflow.
     """
 
     @property
     def run(self) -> str:
-        """The identifier of the run."""
+        """The run's identifier."""
 
     def tool(self, name: str) -> str | None:
         """Return the tool behind a marked name, or None if the name has no mark."""
 
     def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
-        """Return what this call returned before, or None if it has to be made."""
+        """Return the recorded result of a call, or None if it has to be made."""
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
-        """Make the call and note what became of it."""
+        """Make a call and record its outcome."""
 
 
 class ClientChannel(Protocol):
-    """The client behind a call, as far as servers may reach it while the call is in flight."""
+    """The way from a server back to the client whose call is in flight."""
 
     @property
     def identity(self) -> object:
-        """Equal for calls of one client: a question may be asked through either of them."""
+        """Equal for all calls of one client."""
 
     @property
     def is_local(self) -> bool:
-        """It runs on this machine as the same user, so that its folders are ours."""
+        """Whether it runs on this machine as the same user and sees the same folders."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What it can be asked, in the protocol's form: `elicitation`, `sampling`, `roots`."""
+        """The protocol's client capabilities: `elicitation`, `sampling`, `roots`."""
 
     @property
     def log_level(self) -> str | None:
-        """The lowest level of log messages that it wants; None for none at all."""
+        """The lowest level of log messages it wants; None for no messages."""
 
     async def ask(self, requests: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
-        """Return the answers to a server's requests by key; raises `ClientRefusedError`."""
+        """Return the answers to a server's requests, by key; raise `ClientRefusedError`."""
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Pass a notification on; one that the client does not want is dropped."""
+        """Send a notification, unless the client does not want it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """What goes along with a client's own request for one tool, prompt or resource."""
+    """What a client's own request for a tool, prompt or resource carries along."""
 
     meta: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[str, Any] | None = None
-    """Answers to the server's questions, from a client that repeats its request with them."""
+    """The client's answers to the server's questions, when it repeats a request."""
     state: str | None = None
-    """What the server gave it to send back."""
+    """The server's opaque state, sent back with the answers."""
     takes_questions: bool = False
-    """A question of the server goes back as the result (`InputRequiredError`) instead of being asked."""
+    """Whether questions are returned as the result (`InputRequiredError`) instead of being asked."""
 
 
 _PERSON, _SHARED_TOKEN = "person:", "http:"
 
 
 def principal_of_person(name: str) -> str:
-    """Return the principal of a named person, which stays the same when their token changes."""
+    """Return the principal of a person; it survives a change of their token."""
     return _PERSON + name
 
 
 def person_of(principal: str) -> str | None:
-    """Return the person's name; None for the owner of the gateway."""
+    """Return the person's name, or None if the principal is not a person's."""
     return principal.removeprefix(_PERSON) if principal.startswith(_PERSON) else None
 
 
 def principal_of_token(token: str) -> str:
-    """Return the principal of everyone who has the one token that is not a person's; it reveals nothing of the token."""
+    """Return the principal of clients with the shared token, without revealing it."""
     return _SHARED_TOKEN + sha256(b"Bearer " + token.encode()).hexdigest()[:16]
 
 
@@ -272,33 +271,33 @@ def has_shared_token(principal: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """On whose behalf and within which limits a call is made. Passed along with every nested call."""
+    """Who makes a call, and within which limits. Passed along with every nested call."""
 
     principal: str = "local"
     run: str | None = None
     parent: str | None = None
     deadline: float | None = None
-    """On the event loop's clock; None if only the configured limits apply."""
+    """In the event loop's time; None if only the configured limits apply."""
     depth: int = 0
     confirmations: frozenset[str] = frozenset()
-    """Destructive tools that the person has confirmed."""
+    """Destructive tools that the person confirmed."""
     unconfirmed: str = ""
     """Why the other destructive tools are not confirmed."""
     rule: Callable[[Tool], None] | None = None
     """An extra check before a tool is called; raises to refuse."""
     progress: Progress | None = None
     client: ClientChannel | None = None
-    """Answers what a server asks during the call; without one, the server gets an error."""
+    """Answers questions of servers; without one, a server gets an error."""
     forwarded: Forwarded | None = None
-    """Only for a client's own request, not for calls that a program makes."""
+    """Set only for a client's own request, not for calls of a program."""
     cancelled: Callable[[Any], None] | None = None
-    """Receives the partial report of a program that is cancelled."""
+    """Receives the partial report of a cancelled program."""
     journal: CallJournal | None = None
-    """Used for the calls of a workflow's program, not for calls nested inside them."""
+    """For the calls of a workflow's program, not for calls nested inside them."""
     line: int | None = None
-    """The line of the program that makes the call, if that is known."""
+    """The calling line of the program, if known."""
     mark: str = ""
-    """Ends the identifier under which this call is recorded, so that a resumed workflow finds it."""
+    """Suffix of the recorded call's identifier, by which a resumed workflow finds it."""
 
 
 Handler = Callable[..., Awaitable[Result]]
@@ -318,18 +317,18 @@ class RegisteredTool:
     annotations: Annotations = field(default_factory=Annotations)
     definition_hash: str = ""
     unavailable: str | None = None
-    """Why the tool's server cannot be reached right now, or None."""
+    """Why its server cannot be reached right now, or None."""
 
 
 class ToolSource(Protocol):
-    """Anything with tools that can be called: an upstream server, the saved scripts, the DSPy programs."""
+    """Anything with callable tools: an upstream server, the saved scripts, the DSPy programs."""
 
     @property
     def name(self) -> str:
         """The server part of its tools' names."""
 
     async def list(self) -> Listing:
-        """Return the tools it has now."""
+        """Return its current tools."""
 
     async def call(
         self,
@@ -340,8 +339,7 @@ class ToolSource(Protocol):
         repeatable: bool,
         admit: Callable[[], Coroutine[Any, Any, None]],
     ) -> Result:
-        """Call a tool by its original name. `repeatable` means that calling twice does no harm.
+        """Call a tool by its original name; a `repeatable` call may be sent twice.
 
-        The source awaits `admit` right before each time it sends the call, once it is connected and its tools are
-        listed; what `admit` raises is the outcome of the call.
+        Await `admit` right before each attempt, once connected and listed; whatever it raises is the call's outcome.
         """
