@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from halflap.config import (
-    Scope,
-    find_project_files,
-    load_config,
-    preview,
-    trust_project_file,
-)
-from halflap.config.project import read_project_servers
-from halflap.core.errors import ConfigError
+from halflap.config import load_config, preview, read_project_file, trust_project_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +19,7 @@ ADDS_ONE = "servers: {local: {command: '${TOOL:-tool}'}}\n"
 
 
 def trust(desk: Desk, path: Path) -> None:
-    trust_project_file(path, desk.environ)
+    trust_project_file(read_project_file(path, desk.environ), desk.environ)
 
 
 @pytest.mark.parametrize("name", ["halflap.yaml", "halflap.yml", ".mcp.json"])
@@ -83,29 +75,20 @@ def test_trust_does_not_extend_to_another_folder_that_links_to_the_file(desk: De
     assert load_config(environ=desk.environ, cwd=elsewhere).servers == ()
 
 
-def test_the_content_read_is_the_content_of_the_digest(desk: Desk) -> None:
+def test_what_is_trusted_is_what_was_read(desk: Desk) -> None:
     path = desk.project(ADDS_ONE)
-    trust(desk, path)
-    (found,) = find_project_files(desk.work, desk.environ)
+    file = read_project_file(path, desk.environ)
     desk.project("servers: {local: {command: evil}}")
-    _, servers = read_project_servers(found, Scope.of(desk.environ, desk.work))
-    assert [server.command for server in servers] == ["tool"]
-
-
-def test_trust_is_refused_when_the_file_changed_since_it_was_shown(desk: Desk) -> None:
-    path = desk.project(ADDS_ONE)
-    (shown,) = find_project_files(desk.work, desk.environ)
-    desk.project("servers: {local: {command: evil}}")
-    with pytest.raises(ConfigError, match="changed"):
-        preview(path, digest=shown.digest)
-    with pytest.raises(ConfigError, match="changed"):
-        trust_project_file(path, desk.environ, digest=shown.digest)
-    assert desk.load().pending[0].state == "new"
+    trust_project_file(file, desk.environ)
+    assert [server.command for server in preview(file)] == ["${TOOL:-tool}"]
+    assert desk.load().pending[0].state == "changed"
+    desk.project(ADDS_ONE)
+    assert [server.command for server in desk.load().servers] == ["tool"]
 
 
 def test_a_preview_leaves_variables_as_they_are_written(desk: Desk) -> None:
     path = desk.project("servers: {a: {command: '${UNSET}', envFile: none, cwd: ../x}, b: {url: '${URL}'}}")
-    a, b = preview(path)
+    a, b = preview(read_project_file(path, desk.environ))
     assert (a.command, a.cwd, b.url) == ("${UNSET}", "../x", "${URL}")
 
 

@@ -27,10 +27,9 @@ from halflap.config.models import (
 from halflap.config.paths import home_dir, path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import (
     PROJECT_FILES,
-    ProjectFile,
-    find_project_files,
     forget_project_file,
     preview,
+    read_project_file,
     trust_project_file,
 )
 from halflap.config.servers import ServerConfig, is_halflap
@@ -47,19 +46,18 @@ __all__ = [
     "LmConfig",
     "Profile",
     "ProgramsConfig",
-    "ProjectFile",
     "Record",
     "Scope",
     "ServerConfig",
     "ToolsConfig",
     "TracesConfig",
-    "find_project_files",
     "forget_project_file",
     "home_dir",
     "is_halflap",
     "load_config",
     "path_from",
     "preview",
+    "read_project_file",
     "token_hash",
     "trust_project_file",
     "user_config_dir",

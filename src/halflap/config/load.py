@@ -83,9 +83,9 @@ def load_config(
         reader = Reader(parse(read_bytes(chosen), chosen), scope_of_file, problems, warnings)
         config = replace(_read_user_file(reader), data_dir=config.data_dir, sources=(chosen,))
     if project:
-        files = find_project_files(scope.workspace, scope.environ, except_for=chosen, warnings=warnings)
-        pending = tuple(file for file in files if file.state != "trusted")
-        config = replace(config, pending=pending)
+        files, unreadable = find_project_files(scope.workspace, scope.environ, except_for=chosen)
+        warnings += unreadable
+        config = replace(config, pending=tuple(file for file in files if file.state != "trusted"))
         for file in files:
             if file.state == "trusted":
                 config = _add_project_file(config, file, scope, problems, warnings)

@@ -30,74 +30,62 @@ _RECORD = "trust.json"
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A file of the working folder; only when it is `trusted` is anything in it used."""
+    """A file of the working folder, read once: what is shown is what is trusted and used."""
 
     path: Path
-    digest: str
-    state: Literal["trusted", "new", "changed"]
     data: bytes = field(repr=False)
-    """The bytes of the digest, so that what is trusted is what is read."""
+    state: Literal["trusted", "new", "changed"]
+    """Only a trusted file is used."""
 
 
 class _Record(BaseModel):
     version: int = 1
     files: dict[str, str] = {}
+    """The SHA-256 of each trusted file."""
 
 
 def find_project_files(
-    folder: Path | str | None = None,
-    environ: Mapping[str, str] | None = None,
-    *,
-    except_for: Path | None = None,
-    warnings: list[str] | None = None,
-) -> tuple[ProjectFile, ...]:
-    """Read each project file of a folder once; `warnings` gets those that can't be read."""
-    warnings = [] if warnings is None else warnings
-    record = _read_record(user_data_dir(environ), warnings)
+    folder: Path, environ: Mapping[str, str] | None = None, *, except_for: Path | None = None
+) -> tuple[list[ProjectFile], list[str]]:
+    """Return the project files of a folder, and warnings about those that can't be read."""
+    record, warnings = _read_record(environ)
     found = []
-    for name in PROJECT_FILES:
-        path = _identity(Path(working_folder() if folder is None else folder) / name)
+    for path in (folder / name for name in PROJECT_FILES):
         is_other = (
-            except_for is not None and except_for.exists() and path.exists() and path.samefile(except_for)
+            except_for is not None and path.exists() and except_for.exists() and path.samefile(except_for)
         )
         if not os.path.lexists(path) or is_other:
             continue
         try:
-            found.append(_project_file(path, read_bytes(path, regular=True), record))
+            found.append(_read(path, record))
         except ConfigError as error:
             # A folder written by someone else must not keep Halflap from starting.
             warnings.append(f"{path} is ignored. {error.problems[0].message}")
-    return tuple(found)
+    return found, warnings
 
 
-def trust_project_file(
-    path: Path | str, environ: Mapping[str, str] | None = None, digest: str | None = None
-) -> ProjectFile:
-    """Record that the file may be used as it is now; with `digest`, only if it is still that one."""
-    place, data = _read_named(Path(path), digest)
-    record = _read_record(user_data_dir(environ), [])
-    record[str(place)] = sha256(data).hexdigest()
-    _write_record(user_data_dir(environ), record)
-    return _project_file(place, data, record)
+def read_project_file(path: Path, environ: Mapping[str, str] | None = None) -> ProjectFile:
+    return _read(path, _read_record(environ)[0])
 
 
-def forget_project_file(path: Path | str, environ: Mapping[str, str] | None = None) -> bool:
+def trust_project_file(file: ProjectFile, environ: Mapping[str, str] | None = None) -> None:
+    """Record that the file may be used as it was read."""
+    record, _ = _read_record(environ)
+    _write_record(environ, {**record, str(file.path): sha256(file.data).hexdigest()})
+
+
+def forget_project_file(path: Path, environ: Mapping[str, str] | None = None) -> bool:
     """Revoke the trust; return whether there was any."""
-    record = _read_record(user_data_dir(environ), [])
-    if record.pop(str(_identity(Path(path))), None) is None:
+    record, _ = _read_record(environ)
+    if record.pop(str(_identity(path)), None) is None:
         return False
-    _write_record(user_data_dir(environ), record)
+    _write_record(environ, record)
     return True
 
 
-def preview(path: Path | str, digest: str | None = None) -> list[ServerConfig]:
-    """Return the servers that trusting the file would add, with each `${…}` as written.
-
-    With `digest`, a file that has changed is refused, so that what is shown here is what `trust_project_file` records
-    with the same digest.
-    """
-    place, data = _read_named(Path(path), digest)
-    reader, servers = read_project_servers(_project_file(place, data, {}), None)
+def preview(file: ProjectFile) -> list[ServerConfig]:
+    """Return the servers that trusting the file would add, with each `${…}` as written."""
+    reader, servers = read_project_servers(file, None)
     reader.problems += [problem for server in servers for problem in server.problems]
     reader.raise_problems()
     return servers
@@ -122,46 +110,37 @@ def _identity(path: Path) -> Path:
     A link of that name is not resolved: trust in a file elsewhere must not extend to a folder whose author only links
     to it, since the servers would run in that folder.
     """
-    return Path(os.path.realpath(path.absolute().parent)) / path.name
+    return Path(os.path.realpath((working_folder() / path).parent)) / path.name
 
 
-def _project_file(path: Path, data: bytes, record: Mapping[str, str]) -> ProjectFile:
-    digest = sha256(data).hexdigest()
-    recorded = record.get(str(path))
-    state: Literal["trusted", "new", "changed"] = "trusted" if recorded == digest else "changed"
-    return ProjectFile(path, digest, "new" if recorded is None else state, data)
+def _read(path: Path, record: Mapping[str, str]) -> ProjectFile:
+    path = _identity(path)
+    data = read_bytes(path, regular=True)
+    if str(path) not in record:
+        return ProjectFile(path, data, "new")
+    is_same = record[str(path)] == sha256(data).hexdigest()
+    return ProjectFile(path, data, "trusted" if is_same else "changed")
 
 
-def _read_named(path: Path, digest: str | None) -> tuple[Path, bytes]:
-    place = _identity(path)
-    data = read_bytes(place, regular=True)
-    if digest is not None and sha256(data).hexdigest() != digest:
-        message = "The file has changed since it was shown."
-        raise ConfigError([ConfigProblem(place, None, message, "Look at it again.", "config-changed")])
-    return place, data
-
-
-def _read_record(data_dir: Path, warnings: list[str]) -> dict[str, str]:
-    path = data_dir / _RECORD
+def _read_record(environ: Mapping[str, str] | None) -> tuple[dict[str, str], list[str]]:
+    path = user_data_dir(environ) / _RECORD
     try:
-        return _Record.model_validate_json(path.read_bytes()).files
+        return _Record.model_validate_json(path.read_bytes()).files, []
     except FileNotFoundError:
-        return {}
+        return {}, []
     except (OSError, ValidationError):
-        warnings.append(
-            f"{path} can't be read, so no project file is trusted. Trust them again with `halflap trust`."
-        )
-        return {}
+        advice = "Trust them again with `halflap trust`."
+        return {}, [f"{path} can't be read, so no project file is trusted. {advice}"]
 
 
-def _write_record(data_dir: Path, record: Mapping[str, str]) -> None:
-    path = data_dir / _RECORD
+def _write_record(environ: Mapping[str, str] | None, record: Mapping[str, str]) -> None:
+    path = user_data_dir(environ) / _RECORD
     text = _Record(files=dict(sorted(record.items()))).model_dump_json(indent=2) + "\n"
     try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replacing(path) as file:
             file.write(text.encode())
     except OSError as error:
         message = f"The record of trusted files can't be written: {error.strerror}."
-        advice = "Nothing has changed. Make it a file that you may write."
+        advice = "Nothing has changed. Make the file writable."
         raise ConfigError([ConfigProblem(path, None, message, advice, "config-trust")]) from error

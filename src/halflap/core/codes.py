@@ -43,7 +43,6 @@ ConfigCode = Literal[
     "config-server-incomplete",
     "config-transport",
     "config-project-key",
-    "config-changed",
     "config-trust",
 ]
 """Codes of the problems that a `ConfigError` carries."""

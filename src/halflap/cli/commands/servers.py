@@ -24,10 +24,10 @@ from halflap.cli.output import describe_sign_in, note, one_line, outline, print_
 from halflap.clients.translate import read_entry
 from halflap.config import (
     PROJECT_FILES,
-    find_project_files,
     forget_project_file,
     is_halflap,
     preview,
+    read_project_file,
     trust_project_file,
 )
 from halflap.core.errors import ClientFileError, ServerNotFoundError, UsageError
@@ -211,9 +211,8 @@ def _revoke(path: Path) -> dict[str, Any]:
 
 
 def _trust(path: Path, *, yes: bool) -> dict[str, Any]:
-    preview(path)  # Raises what is wrong with the file.
-    file = next(one for one in find_project_files(path.parent) if one.path.name == path.name)
-    servers = preview(file.path, digest=file.digest)
+    file = read_project_file(path)
+    servers = preview(file)
     done = {"file": str(file.path), "state": "trusted", "servers": [server.name for server in servers]}
     if file.state == "trusted":
         note(f"{file.path} is already trusted.")
@@ -223,7 +222,7 @@ def _trust(path: Path, *, yes: bool) -> dict[str, Any]:
     for server in servers:
         note("\n".join([f"  {one_line(server.name)}", *outline(_effects(server), "    ")]))
     confirm("Trust it?", "Not trusted.", yes=yes)
-    trust_project_file(file.path, digest=file.digest)
+    trust_project_file(file)
     note("Trusted.")
     return done
 
