@@ -20,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 from typer._click import Command, Context, Parameter
 from typer.core import TyperGroup
@@ -41,8 +42,6 @@ from halflap.workflows.model.form import net_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pydantic import BaseModel
 
     from halflap.lint import Rule
     from halflap.server.tools.tool import OwnTool
@@ -209,7 +208,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 def _default(value: Any) -> str:
     if value is None or value is PydanticUndefined:
         return "none"
-    if value in ((), {}):
+    if value in ((), {}) or isinstance(value, BaseModel):
         return "empty"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"

@@ -1,7 +1,7 @@
 """Every setting with its type, default and documentation.
 
-These models are the single source: files are validated by them, and the tables of docs/configuration.md and the
-published JSON Schema are generated from them. `ConfigFile` is the whole file. `validators` has the types of the values.
+Files are validated with these models; the tables of docs/configuration.md and the JSON Schema are generated from them.
+`ConfigFile` is the whole file. The types of the values are in `validators`.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ ALIASES = {
     "url": ("url", "serverUrl", "httpUrl"),
     "env": ("env", "environment"),
 }
-"""Other clients' names for our keys, after ours."""
+"""Our key first, then the names that other clients use."""
 _NO_SANDBOX = "Halflap does not confine servers; remove it if you accept that."
 
 
@@ -64,17 +64,17 @@ def setting(default: Any, description: str, **more: Any) -> Any:
 
 
 class Section(BaseModel):
-    """A group of settings. Validators are built when a section is first used, to keep the start quick."""
+    """A group of settings. Its validator is built on first use, to keep startup quick."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True)
     exclusive: ClassVar[frozenset[str]] = frozenset()
-    """Of these, only one may be set."""
+    """Two settings of which only one may be set."""
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
         if self.exclusive and self.exclusive <= self.model_fields_set:
             one, other = sorted(self.exclusive)
-            raise problem("config-exclusive", f"{one} and {other} exclude each other.", "Keep one.", at=other)
+            raise problem("config-exclusive", f"{one} and {other} can't be combined.", "Keep one.", at=other)
         return self
 
 
@@ -82,26 +82,27 @@ class FrontConfig(Section):
     """What clients see of Halflap itself."""
 
     families: tuple[Family, ...] = setting(
-        (), "Tools of Halflap itself that clients see; by default `core`, and `dspy` if `programs.lm` is set."
+        (),
+        "Families of Halflap's own tools that clients see; by default `core`, and `dspy` if `programs.lm` is set.",
     )
     expose: tuple[Pattern, ...] = setting(
-        (), "Tools of servers that clients see directly, with their own definitions, besides Halflap's."
+        (), "Tools of servers that clients also see directly, with their own definitions."
     )
     expose_tokens: Count = setting(
         10_000,
-        "How many tokens their definitions may have, at four bytes each; what exceeds it is not listed.",
+        "Token limit for those definitions, at four bytes per token; tools beyond it are not listed.",
     )
 
 
 class ToolsConfig(Section):
-    """Which tools may be called, and what you know about them."""
+    """Which tools may be called, and what they do."""
 
     exclusive = frozenset({"allow", "block"})
 
     allow: tuple[Pattern, ...] | None = setting(
-        None, "Only these tools can be called. Excludes `tools.block`."
+        None, "Only these tools can be called. Not together with `tools.block`."
     )
-    block: tuple[Pattern, ...] = setting((), "These tools can't be called. Excludes `tools.allow`.")
+    block: tuple[Pattern, ...] = setting((), "These tools can't be called. Not together with `tools.allow`.")
     read_only: tuple[Pattern, ...] = setting((), "These tools change nothing, whatever their server says.")
     destructive: tuple[Pattern, ...] = setting(
         (), "These tools delete or overwrite something, whatever their server says."
@@ -120,47 +121,49 @@ class ExecutionConfig(Section):
     )
     check: Literal["on", "hints", "off"] = setting(
         "on",
-        "The check before a run: refuse programs with certain mistakes, or only explain failures, or nothing.",
+        "The check before a run: refuse programs with certain mistakes, only explain failures, or don't check.",
     )
     modules: tuple[Text, ...] = setting(
         (), "Installed modules beyond the standard library that programs can import."
     )
     read_only: Flag = setting(False, "Programs can only call tools that are known to change nothing.")
     confirm_destructive: Flag = setting(
-        False, "Ask the person before a program calls tools that are known to be destructive."
+        False, "Ask the user before a program calls tools that are known to be destructive."
     )
     timeout_seconds: Seconds = setting(120.0, "Time limit of a program.")
     cpu_seconds: Count = setting(60, "CPU time limit of a program.")
     max_memory_mb: Count = setting(512, "Memory limit of a program, in MiB.")
-    max_output_bytes: Count = setting(65_536, "How much printed and shown text goes back to the model.")
+    max_output_bytes: Count = setting(65_536, "How much output goes back to the model.")
     max_kept_output_bytes: Count = setting(16_777_216, "How much a program may print before it is stopped.")
     max_shown: Count = setting(20, "How many images, audio clips and resources a program may show the model.")
-    max_shown_bytes: Count = setting(8_388_608, "Their total size as base64; their text counts as output.")
+    max_shown_bytes: Count = setting(8_388_608, "The limit of their total size, as base64.")
     max_calls: Count = setting(1_000, "How many calls a program may make.")
-    max_concurrent_calls: Count = setting(16, "How many of them may be open at once; further ones wait.")
-    max_value_bytes: Count = setting(8_388_608, "Size limit of a call's arguments, and of its result.")
-    max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait in turn.")
-    max_wait_seconds: Seconds = setting(15.0, "How long they wait before they are refused as `busy`.")
+    max_concurrent_calls: Count = setting(
+        16, "How many calls a program may have in flight; further ones wait."
+    )
+    max_value_bytes: Count = setting(8_388_608, "Size limit for a call's arguments, and for its result.")
+    max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait.")
+    max_wait_seconds: Seconds = setting(15.0, "How long a program may wait before it is refused as `busy`.")
 
 
 class TtlConfig(Section):
-    """How long what servers say about their tools is considered fresh."""
+    """How long cached definitions of tools are considered fresh."""
 
     list_seconds: Freshness = setting(
-        300.0, "How long a server's list of tools is fresh; a stale one is refreshed in the background."
+        300.0, "How long a server's list of tools stays fresh; a stale one is refreshed in the background."
     )
-    schema_seconds: Freshness = setting(3600.0, "How long the schemas of a tool are fresh, likewise.")
+    schema_seconds: Freshness = setting(3600.0, "How long a tool's schemas stay fresh.")
     per_tool: dict[str, Freshness] = setting({}, "`ttl.schema_seconds` for tools that match a glob.")
 
 
 class StoreConfig(Section):
-    """Where the store is. With neither setting, it is a SQLite file in the data folder."""
+    """Where the store is; by default a SQLite file in the data folder."""
 
     exclusive = frozenset({"path", "url"})
 
-    path: FilePath | None = setting(None, "The SQLite file of the store. Excludes `store.url`.")
+    path: FilePath | None = setting(None, "The SQLite file of the store. Not together with `store.url`.")
     url: DatabaseUrl | None = setting(
-        None, "A PostgreSQL database as the store. Excludes `store.path`.", repr=False
+        None, "A PostgreSQL database as the store. Not together with `store.path`.", repr=False
     )
 
 
@@ -172,26 +175,26 @@ class TracesConfig(Section):
     )
     per_tool: dict[Pattern, Record] = setting({}, "`traces.record` for calls of tools that match a glob.")
     keep_days: Seconds = setting(30.0, "How long runs and calls are kept.")
-    keep_mb: Seconds = setting(512.0, "How much of them is kept, in megabytes; the oldest are deleted first.")
+    keep_mb: Seconds = setting(512.0, "Size limit in megabytes; the oldest are deleted first.")
     required: Flag = setting(
         False,
-        "Refuse calls and programs that can't be recorded in the store at the moment (`record-failed`).",
+        "Refuse calls and programs that can't be recorded at the moment (`record-failed`).",
     )
-    max_value_bytes: Count = setting(1_048_576, "How much of a call's arguments, and of its result, is kept.")
+    max_value_bytes: Count = setting(1_048_576, "How much is kept of a call's arguments, and of its result.")
 
 
 class LearningConfig(Section):
     """Whether Halflap learns from results."""
 
-    enabled: Flag = setting(True, "Learn what tools return from their results, and show it.")
-    values: Flag = setting(False, "Also keep short texts that repeat in results, as enumerations.")
+    enabled: Flag = setting(True, "Learn from results what tools return, and show it.")
+    values: Flag = setting(False, "Also learn short texts that repeat in results, as enumerations.")
 
 
 class GraphConfig(Section):
-    """What the graph of tools is based on."""
+    """What links between tools are based on."""
 
     lineage: Flag = setting(
-        True, "Count which values of results later calls of a run use: this tells which tools feed which."
+        True, "Track which values of results are used in later calls of a run, to find links between tools."
     )
 
 
@@ -209,7 +212,7 @@ class LintConfig(Section):
     off: tuple[Text, ...] = setting((), "Rules that `halflap lint` does not apply.")
     severity: dict[Text, Severity] = setting({}, "Severities that affect the score and the exit code.")
     ignore: tuple[LintIgnore, ...] = setting(
-        (), "Findings to ignore: `rule` (an id or glob), `tools` (all if left out) and `reason`."
+        (), "Findings to ignore: `rule` (an id or glob), `tools` (by default all) and `reason`."
     )
     fail_on: Literal["error", "warning", "info", "never"] = setting(
         "error", "The lowest severity that makes the exit code 1."
@@ -219,45 +222,47 @@ class LintConfig(Section):
 
 
 class Profile(Section):
-    """What someone may use. Whatever it leaves out does not exist for them; by default it leaves out nothing."""
+    """What someone may use; everything else does not exist for them. By default, they may use everything."""
 
     servers: tuple[Text, ...] = setting(
         ("*",),
-        "Names of servers, or globs; saved scripts and DSPy programs are the servers `script` and `dspy`.",
+        "Names of servers, or globs. Saved scripts and DSPy programs are the servers `script` and `dspy`.",
     )
     tools: tuple[Pattern, ...] = setting(("*",), "Names of tools, prompts and resources, or globs.")
     read_only: Flag = setting(False, "Only tools that are known to change nothing.")
-    metrics: Flag = setting(False, "Read `/metrics`, which counts the tools of every server.")
+    metrics: Flag = setting(
+        False, "Whether they may read `/metrics`, which covers the tools of every server."
+    )
     max_programs: Count | None = setting(
         None, "How many programs one person may run at the same time, within `execution.max_programs`."
     )
     timeout_seconds: Seconds | None = setting(
-        None, "Time limit of a program, if shorter than `execution.timeout_seconds`."
+        None, "Time limit of a program, if lower than `execution.timeout_seconds`."
     )
     max_calls: Count | None = setting(
-        None, "How many calls a program may make, if fewer than `execution.max_calls`."
+        None, "How many calls a program may make, if lower than `execution.max_calls`."
     )
 
     def applied_to(self, execution: ExecutionConfig) -> ExecutionConfig:
-        """Return the limits of programs, lowered to those of the profile."""
+        """Return the limits of programs within this profile."""
         own = {"timeout_seconds": self.timeout_seconds, "max_calls": self.max_calls}
         lowered = {key: min(one, getattr(execution, key)) for key, one in own.items() if one is not None}
         return execution.model_copy(update=lowered)
 
 
 def token_hash(token: str | bytes) -> str:
-    """Return the hash that is kept of a token. Tokens are random and long, so a fast hash is enough."""
+    """Return the stored hash of a token; tokens are long and random, so a fast hash is enough."""
     return f"sha256:{sha256(token if isinstance(token, bytes) else token.encode()).hexdigest()}"
 
 
 class TokenEntry(Section):
-    """A person's token, as its hash or as it is, and their profile."""
+    """A person's token or its hash, and their profile."""
 
     exclusive = frozenset({"hash", "token"})
 
     hash: TokenHash | None = setting(None, "The token's hash, as `halflap token add` writes it.", repr=False)
     token: Token | None = setting(None, "The token itself, best written as a `${VARIABLE}`.", repr=False)
-    profile: Text | None = setting(None, "The profile that applies; without one, nothing is left out.")
+    profile: Text | None = setting(None, "Their profile; without one, they may use everything.")
 
     @model_validator(mode="after")
     def _has_token(self) -> Self:
@@ -293,7 +298,7 @@ class HttpConfig(Section):
     )
     audit: Flag = setting(
         True,
-        "Keep a log of who asked for what, refused requests included, in `audit.jsonl` of the data folder.",
+        "Log who requested what, including refused requests, to `audit.jsonl` in the data folder.",
     )
 
 
@@ -302,9 +307,9 @@ class WebConfig(Section):
 
     enabled: Flag = setting(True, "Serve the page.")
     remote: Flag = setting(
-        False, "Serve it also at addresses that other machines reach, and for `http.allowed_hosts`."
+        False, "Serve it also at addresses that other machines can reach, and for `http.allowed_hosts`."
     )
-    allow_calls: Flag = setting(False, "Call tools and run programs from the page.")
+    allow_calls: Flag = setting(False, "Allow calling tools and running programs from the page.")
 
 
 class LmConfig(Section):
@@ -319,24 +324,26 @@ class LmConfig(Section):
     api_key: Text | None = setting(
         None, "The API key, best written as a `${VARIABLE}`; none is taken from the environment.", repr=False
     )
-    timeout: Seconds | None = setting(None, "Seconds for one answer; by default the program's limit.")
+    timeout: Seconds | None = setting(
+        None, "Time limit for one answer, in seconds; by default the program's."
+    )
     temperature: Freshness | None = setting(None, "Sampling temperature; by default DSPy's.")
     max_tokens: Count | None = setting(None, "Length limit of an answer; by default DSPy's.")
     adapter: Literal["chat", "json"] = setting(
         "chat",
-        "How fields are requested. With an `api_base`, `json` also sends the answer's JSON Schema (`response_format`).",
+        "How fields are requested. With an `api_base`, `json` also sends a JSON Schema (`response_format`).",
     )
 
 
 class ProgramsConfig(Section):
-    """DSPy programs: where they are, their time limit, and the model they use."""
+    """DSPy programs: their folder, time limit and model."""
 
     root: FilePath | None = setting(
         None, "The folder of your DSPy programs; by default the examples that ship with Halflap."
     )
     timeout_seconds: Seconds = setting(60.0, "Time limit of a DSPy program.")
     cache: CacheFolder = setting(
-        None, "Folder of cached answers of the model, or `off`; by default a folder in the data folder."
+        None, "Folder for cached answers of the model, or `off`; by default in the data folder."
     )
     lm: LmConfig | None = setting(None, "The language model that DSPy programs use.")
 
@@ -353,11 +360,11 @@ class UpstreamDefaults(Section):
     """Limits of servers whose entries set none."""
 
     start_timeout_seconds: Seconds = setting(
-        120.0, "How long a server may take to start; `npx` and `uvx` download the package first."
+        120.0, "How long a server may take to start, including downloads by `npx` and `uvx`."
     )
-    call_timeout_seconds: Seconds = setting(60.0, "How long a call may go without an answer or progress.")
-    max_call_timeout_seconds: Seconds = setting(600.0, "How long a call may take, whatever its progress.")
-    max_concurrent_calls: Count = setting(16, "How many calls one server gets at the same time.")
+    call_timeout_seconds: Seconds = setting(60.0, "How long a call may take without reporting progress.")
+    max_call_timeout_seconds: Seconds = setting(600.0, "How long a call may take in total.")
+    max_concurrent_calls: Count = setting(16, "How many calls a server gets at the same time.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -365,36 +372,36 @@ class UpstreamDefaults(Section):
             raise problem(
                 "config-timeouts",
                 "call_timeout_seconds is greater than max_call_timeout_seconds.",
-                "Raise `max_call_timeout_seconds`, too.",
+                "Raise `max_call_timeout_seconds` as well.",
             )
         return self
 
 
 class OAuthConfig(Section):
-    """How to sign in to a server, where it can't be found out by asking the server."""
+    """How to sign in to a server, where the server itself does not say."""
 
     client_id: Text | None = setting(
         None,
-        "Halflap's id at the authorization server, if it was registered there by hand.",
+        "The client id, if Halflap was registered at the authorization server by hand.",
         validation_alias=AliasChoices("client_id", "clientId"),
     )
     client_secret: Text | None = setting(
-        None, "The secret that belongs to it.", validation_alias=AliasChoices("client_secret", "clientSecret")
+        None, "The client secret.", validation_alias=AliasChoices("client_secret", "clientSecret")
     )
     issuer: WebAddress | None = setting(
-        None, "The authorization server that these belong to. They are sent to no other."
+        None, "The authorization server of the id and secret. They are sent to no other."
     )
     client_metadata_url: WebAddress | None = setting(
         None,
-        "The https address of a document that describes Halflap, used as the id where servers accept that.",
+        "The https URL of a client metadata document, used as the client id where servers accept that.",
     )
-    scopes: tuple[Text, ...] = setting((), "What to ask for; by default what the server names.")
+    scopes: tuple[Text, ...] = setting((), "Scopes to request; by default those that the server names.")
     grant: Literal["authorization_code", "client_credentials"] = setting(
-        "authorization_code", "Who signs in: a person, or Halflap itself with its id and secret."
+        "authorization_code", "Who signs in: a person, or Halflap itself with id and secret."
     )
     callback_port: Port | None = setting(
         None,
-        "The port of this machine that the browser is sent back to; by default a free one.",
+        "The local port that the browser returns to; by default a free one.",
         validation_alias=AliasChoices("callback_port", "callbackPort"),
     )
 
@@ -409,19 +416,19 @@ class OAuthConfig(Section):
 
 
 class ServerEntry(Section):
-    """A server as a file describes it: either a `command` that Halflap starts, or the `url` of a running one."""
+    """A server in a file: a `command` that Halflap starts, or the `url` of a running server."""
 
     instead: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("disabledTools", "excludeTools"), "List them in `tools.block`."),
         **dict.fromkeys(("enabledTools", "includeTools", "tools"), "List them in `tools.allow`."),
         **dict.fromkeys(("sandbox", "sandboxEnabled"), _NO_SANDBOX),
     }
-    """What to write instead of keys of other clients that must not be ignored."""
+    """Advice for keys of other clients that must not be ignored."""
 
-    name: Text | None = setting(None, "The server's name in the list form; elsewhere its key is its name.")
+    name: Text | None = setting(None, "The server's name, only in the list form.")
     transport: TransportName | None = setting(
         None,
-        "By default `stdio` with a command; with a URL, streamable HTTP and then SSE. `type` means the same.",
+        "By default `stdio` for a command; for a URL, streamable HTTP with a fallback to SSE. Alias: `type`.",
         validation_alias=AliasChoices(*ALIASES["transport"]),
     )
     command: Command | None = setting(None, "The program to start.")
@@ -433,25 +440,25 @@ class ServerEntry(Section):
         None, "A file of `NAME=value` lines; `env` takes precedence over it.", alias="envFile"
     )
     inherit_env: InheritedEnvironment = setting(
-        False, "Variables of Halflap's environment that it also gets: `true` for all, or a list of names."
+        False, "Further variables of Halflap's environment to pass on: a list of names, or `true` for all."
     )
     cwd: FilePath | None = setting(None, "The folder it runs in.")
     url: WebAddress | None = setting(
         None,
-        "The address of a server that is already running.",
+        "The URL of a server that is already running.",
         validation_alias=AliasChoices(*ALIASES["url"]),
     )
-    headers: Headers = setting({}, "Headers of every request.")
+    headers: Headers = setting({}, "Headers sent with every request.")
     oauth: OAuthConfig = setting(OAuthConfig.model_construct(), "How to sign in, for `halflap login`.")
-    trust_annotations: Flag = setting(False, "Believe what the server says about its tools.")
+    trust_annotations: Flag = setting(False, "Trust the server's `readOnlyHint` and `idempotentHint`.")
     resources: Flag = setting(True, "Offer its resources to clients.")
     prompts: Flag = setting(True, "Offer its prompts to clients.")
     questions: Flag = setting(
-        True, "Pass on to clients what it asks and logs during a call: elicitation, sampling, roots."
+        True, "Pass its requests during a call (elicitation, sampling, roots) and log messages on to clients."
     )
-    disabled: Flag = setting(False, "Don't use the server; its variables are not expanded.")
+    disabled: Flag = setting(False, "Don't use the server. Its variables are not expanded.")
     enabled: Flag = setting(True, "The opposite of `disabled`.")
-    protocol: Protocol = setting("auto", "Which generation of MCP it speaks.")
+    protocol: Protocol = setting("auto", "The generation of MCP that it speaks.")
     start_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.start_timeout_seconds`.")
     call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.call_timeout_seconds`.")
     max_call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.max_call_timeout_seconds`.")
@@ -460,11 +467,11 @@ class ServerEntry(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         transport = self.transport
-        advice = "Keep `command` to start a program, or `url` for one that is running."
+        advice = "Keep `command` to start a program, or `url` for a running server."
         if self.command is not None and self.url is not None:
-            raise problem("config-exclusive", "there are both `command` and `url`.", advice, at="url")
+            raise problem("config-exclusive", "it has both `command` and `url`.", advice, at="url")
         if self.command is None and self.url is None:
-            raise problem("config-server-incomplete", "there is neither `command` nor `url`.")
+            raise problem("config-server-incomplete", "it has neither `command` nor `url`.")
         if self.url is not None and transport == "stdio":
             raise problem(
                 "config-transport", "a `url` can't have the transport stdio.", "Write `http`.", at="url"
@@ -502,11 +509,9 @@ SECTIONS: Mapping[str, type[Section]] = {one.name: one.type for one in fields(Se
 class TopLevel(Section):
     """Settings outside any section."""
 
-    roots: tuple[Root, ...] = setting(
-        (), "Folders, as paths or file:// URIs, for servers that ask for roots."
-    )
+    roots: tuple[Root, ...] = setting((), "Folders that servers get as roots, as paths or file:// URIs.")
     profiles: dict[Text, Profile] = setting(
-        {}, "What people may use, by name, for `http.tokens` and `halflap serve --profile`."
+        {}, "Profiles by name, for `http.tokens` and `halflap serve --profile`."
     )
 
 
@@ -515,7 +520,7 @@ class _Servers(TopLevel):
     servers: dict[str, ServerEntry] | tuple[ServerEntry, ...] = setting(
         {}, "Servers by name, as in VS Code, or as a list."
     )
-    inputs: Any = setting(None, "Ignored; VS Code keeps it next to its servers.")
+    inputs: Any = setting(None, "Ignored; part of VS Code's files.")
 
 
 _SECTION_FIELDS: Any = {name: (model, model.model_construct()) for name, model in SECTIONS.items()}
