@@ -75,7 +75,7 @@ def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[Se
     (server,) = read_servers(Reader(Source({"mcpServers": {"server": dict(entry)}}), scope))
     if server.broken is None:
         return server, ""
-    return None, server.broken.replace("mcpServers.server.", "").replace("mcpServers.server: ", "")
+    return None, server.broken.replace("`mcpServers.server` ", "it ").replace("mcpServers.server.", "")
 
 
 def fingerprints(entry: Mapping[str, Any], scope: Scope) -> set[str]:

@@ -1,10 +1,9 @@
-"""Configuration: files, environment variables and trusted project files become one frozen `Config`.
+"""Configuration: the user's file and trusted project files become one frozen `Config`.
 
-Read `models` first: every setting with its default and documentation, from which the docs and the JSON Schema are
-generated. A file is parsed (`syntax`), its `${VAR}` are expanded (`expand`), and the models validate it (`reader`), which
-maps every error back to its line. `servers` reads the entries of upstream servers, `project` knows which files of a working
-folder are trusted, `load` puts all of it together. A wrong setting raises `ConfigError`; a wrong server entry only makes
-that server unusable (`ServerConfig.problems`). Nothing here starts or contacts a server.
+Read `models` first: every setting with its default and documentation. A file is parsed (`syntax`), its `${VAR}` are
+expanded (`expand`), and the models validate it (`reader`, which maps each error to its line). `servers` reads entries
+of upstream servers, `project` keeps the record of trusted project files, and `load` combines everything. A wrong setting
+raises `ConfigError`; a wrong server entry disables only that server (`ServerConfig.problems`).
 """
 
 from halflap.config.expand import Scope

@@ -1,4 +1,4 @@
-"""Replace `${VAR}` by the value of an environment variable, and read env files."""
+"""Expand `${VAR}`, and parse env files."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _ENV_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What `${…}` and relative paths in a file refer to."""
+    """The context of a file: what `${…}` and relative paths refer to."""
 
     environ: Mapping[str, str] = field(repr=False)
     workspace: Path
     home: Path
     folder: Path
-    """Relative paths start here: the folder of the file."""
+    """The folder of the file, where relative paths start."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None, workspace: Path | None = None) -> Scope:
-        """Take what is not given from the process."""
+        """Return a scope with defaults taken from the process."""
         environ = os.environ if environ is None else environ
         workspace = working_folder() if workspace is None else workspace
         return cls(environ, workspace, home_dir(environ), workspace)
@@ -41,11 +41,11 @@ class Scope:
 
 
 class ExpansionError(ValueError):
-    """A text can't be expanded. Never quotes it."""
+    """A text can't be expanded; the message does not quote it."""
 
 
 def expand(text: str, scope: Scope) -> tuple[str, list[str]]:
-    """Replace each `${…}` once, and return the variables that became nothing. Inserted values are not expanded again."""
+    """Return the text with each `${…}` replaced once, and the names of the variables that were empty."""
     empty: list[str] = []
 
     def replaced(match: re.Match[str]) -> str:
@@ -61,7 +61,7 @@ def expand(text: str, scope: Scope) -> tuple[str, list[str]]:
 
 def _value(body: str | None, scope: Scope) -> str:
     if body is None:
-        raise ExpansionError("a `${` is never closed. Write `$${` for a literal `${`.")
+        raise ExpansionError("has a `${` without a `}`. Write `$${` for a literal `${`.")
     match body:
         case "workspaceFolder":
             return str(scope.workspace)
@@ -72,10 +72,10 @@ def _value(body: str | None, scope: Scope) -> str:
         case "pathSeparator" | "/":
             return os.sep
     if body.startswith("input:"):
-        raise ExpansionError("Halflap can't ask for `${input:…}`. Use an environment variable: `${NAME}`.")
+        raise ExpansionError("uses `${input:…}`, which Halflap can't ask for. Use a variable: `${NAME}`.")
     variable = _VARIABLE.match(body)
     if variable is None:
-        raise ExpansionError("a `${…}` does not name a variable. Write `$${` for a literal `${`.")
+        raise ExpansionError("has a `${…}` that names no variable. Write `$${` for a literal `${`.")
     name, default = variable["name"], variable["default"]
     value = scope.environ.get(name)
     if default is not None:
@@ -83,12 +83,12 @@ def _value(body: str | None, scope: Scope) -> str:
         return value or default
     if value is None:
         advice = f"Set it, or give a default: `${{{name}:-default}}`."
-        raise ExpansionError(f"the environment variable `{name}` is not set. {advice}")
+        raise ExpansionError(f"uses the environment variable `{name}`, which is not set. {advice}")
     return value
 
 
 def read_env_lines(text: str) -> tuple[dict[str, str], list[int]]:
-    """Return the variables of `NAME=value` lines, and the numbers of other lines. Nothing is expanded."""
+    """Return the variables of `NAME=value` lines, and the numbers of invalid lines. Nothing is expanded."""
     variables: dict[str, str] = {}
     wrong = []
     for number, line in enumerate(text.splitlines(), start=1):

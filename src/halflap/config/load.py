@@ -1,4 +1,4 @@
-"""Read the user's file and the trusted project files into one frozen `Config`."""
+"""Load the user's file and the trusted project files into one frozen `Config`."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from pathlib import Path
 from typing import Any
 
 from halflap.config.expand import Scope
-from halflap.config.models import SECTIONS, ConfigFile, Profile, Settings, TopLevel
+from halflap.config.models import ConfigFile, Profile, Settings
 from halflap.config.paths import path_from, user_config_dir, user_data_dir, working_folder
 from halflap.config.project import ProjectFile, find_project_files, read_project_servers
-from halflap.config.reader import Reader, in_order, suggest_key
-from halflap.config.servers import ServerConfig, is_halflap, read_servers
+from halflap.config.reader import Reader, in_order
+from halflap.config.servers import SERVER_FORMS, ServerConfig, is_halflap, read_servers
 from halflap.config.syntax import Source, parse, read_bytes, show
 from halflap.core.errors import ConfigError, ConfigProblem, UsageError
 
 _USER_FILES = ("config.yaml", "config.yml", "config.json")
 _IGNORED_KEYS = frozenset({"$schema", "globalShortcut", "preferences"})
-"""What other clients keep next to their servers in the same file."""
+"""Keys of other clients' files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(Settings):
-    """Everything that is configured. `Config()` is valid and has no servers."""
+    """The whole configuration. `Config()` is valid and has no servers."""
 
     servers: tuple[ServerConfig, ...] = ()
     roots: tuple[str, ...] = ()
     """As file:// URIs."""
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     profile: str | None = None
-    """The profile of whoever has none of their own."""
+    """The profile of clients without one of their own."""
     data_dir: Path = field(default_factory=user_data_dir)
     sources: tuple[Path, ...] = ()
-    """The files it was read from, the user's first."""
+    """The files that were read, the user's first."""
     pending: tuple[ProjectFile, ...] = ()
-    """Project files that are not used, because they are new or have changed."""
+    """Project files that are not used because they are new or have changed."""
     warnings: tuple[str, ...] = ()
 
     @property
     def uses_programs(self) -> bool:
-        """Whether DSPy programs are tools, too: only if some are configured, as the shipped ones are examples."""
+        """Whether DSPy programs are offered as tools; without configuration there are only examples."""
         return self.programs.root is not None or self.programs.lm is not None
 
     def restricted_to(self, profile: str) -> Config:
-        """Return the same for clients that have this profile if they have none of their own."""
+        """Return a copy in which this profile applies to clients without one of their own."""
         if profile not in self.profiles:
             known = ", ".join(self.profiles) or "none; add them under `profiles`"
             raise UsageError(f"There is no profile {profile!r}. Profiles: {known}.")
@@ -55,7 +55,7 @@ class Config(Settings):
     def from_mapping(
         cls, mapping: Mapping[str, Any], base: Path | None = None, *, environ: Mapping[str, str] | None = None
     ) -> Config:
-        """Read from a mapping what a file could say; relative paths start at `base`, or the working folder."""
+        """Validate a mapping like a file; relative paths start at `base`, by default the working folder."""
         folder = working_folder() if base is None else Path(base).absolute()
         reader = Reader(Source(mapping), Scope.of(environ, folder))
         config = replace(_read_user_file(reader), data_dir=user_data_dir(environ))
@@ -69,10 +69,10 @@ def load_config(
     cwd: Path | None = None,
     project: bool = True,
 ) -> Config:
-    """Read the user's file and the trusted project files.
+    """Load the user's file and the trusted project files.
 
-    Raises every problem of all of them at once. A problem within a server's entry alone raises nothing: that server
-    has it in `problems`, and can't be used.
+    Raises one `ConfigError` with the problems of all files. A mistake inside a server's entry raises nothing: it is
+    in that server's `problems`.
     """
     scope = Scope.of(environ, working_folder() if cwd is None else Path(cwd).absolute())
     chosen, warnings = user_file(path, scope)
@@ -93,7 +93,7 @@ def load_config(
 
 
 def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[str]]:
-    """Return the user's file and warnings: the one asked for, even if it doesn't exist, or the first there is."""
+    """Return the path of the user's file, and warnings; a file that was named need not exist."""
     asked = path if path is not None else scope.environ.get("HALFLAP_CONFIG") or None
     if asked is not None:
         return path_from(str(asked), scope.workspace, scope.home), []
@@ -105,24 +105,14 @@ def user_file(path: Path | str | None, scope: Scope) -> tuple[Path | None, list[
 
 
 def _read_user_file(reader: Reader) -> Config:
-    settings: dict[str, Any] = {}
-    for key, value in reader.source.value.items():
-        if key not in ConfigFile.model_fields and key not in _IGNORED_KEYS:
-            advice = suggest_key(str(key), ConfigFile)
-            reader.add((key,), f"Unknown key `{show(str(key))}`.", advice, "config-unknown-key")
-        elif value is None:
-            continue
-        elif key in TopLevel.model_fields:
-            top_level = reader.read(TopLevel, (), {key: value})
-            settings |= {} if top_level is None else {key: getattr(top_level, key)}
-        elif key in SECTIONS:
-            # Building a validator takes milliseconds; a section that is not there gets its defaults without one.
-            section = reader.read(SECTIONS[key], (key,), value)
-            settings |= {} if section is None else {key: section}
-    config = Config(**settings)
+    ignored = {*_IGNORED_KEYS, *SERVER_FORMS, "inputs"}
+    given = {key: one for key, one in reader.source.value.items() if key not in ignored and one is not None}
+    settings = reader.read(ConfigFile, (), given)
+    names = () if settings is None else settings.model_fields_set
+    config = Config(**{name: getattr(settings, name) for name in names})
     for name, entry in config.http.tokens.items():
         if entry.profile is not None and entry.profile not in config.profiles:
-            message = f"`http.tokens.{name}.profile`: there is no profile `{show(entry.profile)}`."
+            message = f"`http.tokens.{name}.profile` names `{show(entry.profile)}`, which does not exist."
             reader.add(("http", "tokens", name, "profile"), message, "Add it under `profiles`.")
     return replace(config, servers=tuple(read_servers(reader, config.upstream)))
 
@@ -138,7 +128,7 @@ def _add_project_file(
         if is_halflap(server.command, server.args):
             warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: it is Halflap itself.")
         elif (other := known.get(server.name)) is not None:
-            why = f"{other.source} has one of that name"
+            why = f"{other.source} has a server of that name"
             warnings.append(f"{file.path}: server `{show(server.name)}` is ignored: {why}.")
         else:
             known[server.name] = server
@@ -146,7 +136,7 @@ def _add_project_file(
 
 
 def _finished(config: Config, problems: list[ConfigProblem], warnings: list[str]) -> Config:
-    """Raise problems, if there are any, together with those of single servers."""
+    """Raise the problems, if any, together with those of single servers."""
     if problems:
         every = [*problems, *(one for server in config.servers for one in server.problems)]
         raise ConfigError(in_order(every, config.sources))

@@ -50,12 +50,6 @@ Record = Literal["full", "metadata", "off"]
 Family = Literal["core", "dspy", "gepa"]
 FAMILIES: tuple[str, ...] = get_args(Family)
 Severity = Literal["error", "warning", "info"]
-ALIASES = {
-    "transport": ("transport", "type"),
-    "url": ("url", "serverUrl", "httpUrl"),
-    "env": ("env", "environment"),
-}
-"""Our key first, then the names that other clients use."""
 _NO_SANDBOX = "Halflap does not confine servers; remove it if you accept that."
 
 
@@ -74,7 +68,9 @@ class Section(BaseModel):
     def _one_of(self) -> Self:
         if self.exclusive and self.exclusive <= self.model_fields_set:
             one, other = sorted(self.exclusive)
-            raise problem("config-exclusive", f"{one} and {other} can't be combined.", "Keep one.", at=other)
+            raise problem(
+                "config-exclusive", f"can't have both `{one}` and `{other}`.", "Keep one.", at=other
+            )
         return self
 
 
@@ -267,7 +263,7 @@ class TokenEntry(Section):
     @model_validator(mode="after")
     def _has_token(self) -> Self:
         if self.hash is None and self.token is None:
-            raise problem("config-wrong-value", "it has no token.", "Make one with `halflap token add`.")
+            raise problem("config-wrong-value", "has no token.", "Make one with `halflap token add`.")
         return self
 
     @property
@@ -281,7 +277,7 @@ def _token_alone(value: Any) -> Any:
 
 def _different(tokens: dict[str, TokenEntry]) -> dict[str, TokenEntry]:
     if len({one.digest for one in tokens.values()}) < len(tokens):
-        raise problem("config-wrong-value", "two people have the same token.")
+        raise problem("config-wrong-value", "has the same token for two people.")
     return tokens
 
 
@@ -371,8 +367,8 @@ class UpstreamDefaults(Section):
         if self.call_timeout_seconds > self.max_call_timeout_seconds:
             raise problem(
                 "config-timeouts",
-                "call_timeout_seconds is greater than max_call_timeout_seconds.",
-                "Raise `max_call_timeout_seconds` as well.",
+                "has a `call_timeout_seconds` greater than `max_call_timeout_seconds`.",
+                "Raise the latter as well.",
             )
         return self
 
@@ -410,7 +406,7 @@ class OAuthConfig(Section):
         needed = ("client_id", "client_secret", "issuer") if self.grant == "client_credentials" else ()
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:
-            message = f"`grant: client_credentials` needs `{missing[0]}`."
+            message = f"has `grant: client_credentials`, which needs `{missing[0]}`."
             raise problem("config-server-incomplete", message, at="grant")
         return self
 
@@ -429,12 +425,12 @@ class ServerEntry(Section):
     transport: TransportName | None = setting(
         None,
         "By default `stdio` for a command; for a URL, streamable HTTP with a fallback to SSE. Alias: `type`.",
-        validation_alias=AliasChoices(*ALIASES["transport"]),
+        validation_alias=AliasChoices("transport", "type"),
     )
     command: Command | None = setting(None, "The program to start.")
     args: tuple[str, ...] = setting((), "Its arguments.")
     env: Environment = setting(
-        {}, "Its environment variables.", validation_alias=AliasChoices(*ALIASES["env"])
+        {}, "Its environment variables.", validation_alias=AliasChoices("env", "environment")
     )
     env_file: FilePath | None = setting(
         None, "A file of `NAME=value` lines; `env` takes precedence over it.", alias="envFile"
@@ -446,7 +442,7 @@ class ServerEntry(Section):
     url: WebAddress | None = setting(
         None,
         "The URL of a server that is already running.",
-        validation_alias=AliasChoices(*ALIASES["url"]),
+        validation_alias=AliasChoices("url", "serverUrl", "httpUrl"),
     )
     headers: Headers = setting({}, "Headers sent with every request.")
     oauth: OAuthConfig = setting(OAuthConfig.model_construct(), "How to sign in, for `halflap login`.")
@@ -469,17 +465,15 @@ class ServerEntry(Section):
         transport = self.transport
         advice = "Keep `command` to start a program, or `url` for a running server."
         if self.command is not None and self.url is not None:
-            raise problem("config-exclusive", "it has both `command` and `url`.", advice, at="url")
+            raise problem("config-exclusive", "has both `command` and `url`.", advice, at="url")
         if self.command is None and self.url is None:
-            raise problem("config-server-incomplete", "it has neither `command` nor `url`.")
+            raise problem("config-server-incomplete", "has neither `command` nor `url`.")
         if self.url is not None and transport == "stdio":
-            raise problem(
-                "config-transport", "a `url` can't have the transport stdio.", "Write `http`.", at="url"
-            )
+            message = "has a `url`, so its transport can't be stdio."
+            raise problem("config-transport", message, "Write `http`.", at="url")
         if self.command is not None and transport in {"http", "sse"}:
-            raise problem(
-                "config-transport", f"a `command` can't have the transport {transport}.", at="command"
-            )
+            message = f"has a `command`, so its transport can't be {transport}."
+            raise problem("config-transport", message, at="command")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Where things are: the user's folders for configuration and data, and paths as people write them."""
+"""The user's folders for configuration and data, and paths as people write them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _chosen(variable: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def working_folder() -> Path:
-    """Return the current folder, or one that does not exist if it was deleted."""
+    """Return the current folder, or a nonexistent one if it was deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -37,14 +37,14 @@ def working_folder() -> Path:
 
 
 def home_dir(environ: Mapping[str, str]) -> Path:
-    """Return the user's home folder, by the given environment or else the system's."""
+    """Return the user's home folder."""
     for name in ("HOME", "USERPROFILE"):
         if environ.get(name) and Path(environ[name]).is_absolute():
             return Path(environ[name])
     try:
         return Path.home()
     except RuntimeError:
-        # A user without an entry and without HOME, as in some containers.
+        # No HOME and no passwd entry, as in some containers.
         return Path("/nonexistent")
 
 
@@ -56,5 +56,5 @@ def with_home(text: str, home: Path) -> str:
 
 
 def path_from(text: str, folder: Path, home: Path) -> Path:
-    """Return the absolute path for a text relative to a folder; links are not followed."""
+    """Return the absolute path of a text relative to a folder, without resolving links."""
     return Path(os.path.normpath(working_folder() / folder / with_home(text, home)))

@@ -1,4 +1,4 @@
-"""Validate what is in a file with the models, and collect everything that is wrong with it."""
+"""Validate a file with the models, and collect all problems."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 100
 _MAX_VALUES = 100_000
-"""Values in one file, each YAML alias counted as often as it is used."""
+"""Values in one file; a YAML alias counts each time it is used."""
 _WORDS = {
     "tuple_type": "must be a list",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
     "string_pattern_mismatch": "must not be empty",
 }
-"""Instead of pydantic's messages that name Python types."""
+"""Replacements for pydantic's messages about Python types."""
 M = TypeVar("M", bound=BaseModel)
 
 
 def problem(
     code: ConfigCode, message: str, suggestion: str | None = None, *, at: str | None = None
 ) -> PydanticCustomError:
-    """Return an error that a validator can raise; the setting's name is put in front of the message.
+    """Return an error for a validator to raise, with a message that follows the setting's name, as in "must be …".
 
-    `at` is the key to blame when several are validated together.
+    `at` is the key that gets the line, when several are validated together.
     """
     return PydanticCustomError(code, "{message}", {"message": message, "suggestion": suggestion, "at": at})
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads one file. Without a scope, every `${…}` stays as written."""
+    """Reads one file. Without a scope, variables are not expanded."""
 
     source: Source
     scope: Scope | None = None
     problems: list[ConfigProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     empty: list[tuple[Location, str]] = field(default_factory=list)
-    """Where a variable without a value is used, and its name."""
+    """Where empty variables are used, and their names."""
     _count: int = 0
 
     def add(
@@ -64,7 +64,7 @@ class Reader:
         self.problems.append(ConfigProblem(self.source.file, line, message, suggestion, code))
 
     def read(self, model: type[M], path: Location, value: Any) -> M | None:
-        """Expand and validate the value at a path; None if anything is wrong. No message quotes a value."""
+        """Expand and validate the value at a path; return None on problems. No message quotes a value."""
         unexpanded: set[Location] = set()
         value = self._expanded(value, path, unexpanded)
         try:
@@ -79,7 +79,7 @@ class Reader:
         return None if unexpanded else valid
 
     def _expanded(self, value: Any, path: Location, failed: set[Location]) -> Any:
-        """Copy a value with its variables expanded; what can't be is reported and added to `failed`."""
+        """Copy a value and expand its variables; report failures and add their paths to `failed`."""
         self._count += 1
         if len(path) > _MAX_DEPTH or self._count > _MAX_VALUES:
             message, advice = "The file is too large or nested too deeply.", "Avoid YAML aliases."
@@ -89,16 +89,16 @@ class Reader:
         if isinstance(value, list | tuple):
             return [self._expanded(inner, (*path, at), failed) for at, inner in enumerate(value)]
         if value is None:
-            # `allow:` without a value must not mean the default, which allows everything.
+            # An empty `allow:` must not become the default, which allows everything.
             failed.add(path)
-            self.add(path, f"{location(path)}: it has no value.", "Leave the key out to get the default.")
+            self.add(path, f"`{location(path)}` has no value.", "Remove the key to get the default.")
         if isinstance(value, str) and self.scope is not None:
             try:
                 value, names = expand(value, self.scope)
                 self.empty += [(path, name) for name in names]
             except ExpansionError as error:
                 failed.add(path)
-                self.add(path, f"{location(path)}: {error}", code="config-variable")
+                self.add(path, f"`{location(path)}` {error}", code="config-variable")
         return value
 
     def raise_problems(self) -> None:
@@ -107,18 +107,18 @@ class Reader:
 
 
 def in_order(problems: Sequence[ConfigProblem], files: Sequence[Path | None]) -> list[ConfigProblem]:
-    """Sort problems by file, those of other files last, and line."""
+    """Sort problems by file and line; those in other files come last."""
     places = {file: number for number, file in enumerate(files)}
     return sorted(problems, key=lambda one: (places.get(one.file, len(places)), one.line or 0))
 
 
 def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[str, str | None, ConfigCode]:
-    """Return message, suggestion and code for an error of pydantic's."""
+    """Return message, suggestion and code for a pydantic error."""
     kind, path, context, value = error["type"], error["loc"], error.get("ctx", {}), error["input"]
     if kind.startswith("config-"):
-        return f"{where}: {context['message']}", context["suggestion"], kind
+        return f"`{where}` {context['message']}", context["suggestion"], kind
     if kind == "extra_forbidden":
-        advice = suggest_key(str(path[-1]), _model_at(path[:-1], model))
+        advice = _suggest_key(str(path[-1]), _model_at(path[:-1], model))
         return f"Unknown key `{where}`.", advice, "config-unknown-key"
     if kind == "missing":
         return f"`{where}` is missing.", None, "config-wrong-value"
@@ -134,20 +134,20 @@ def _explain(error: Any, model: type[BaseModel], where: str) -> tuple[str, str |
 
 
 def _nearest(value: str, choices: Sequence[str], otherwise: str = "") -> str | None:
-    # rapidfuzz is imported only when there is a mistake.
+    # Imported only for mistakes.
     from halflap.core.suggest import did_you_mean  # noqa: PLC0415
 
     return did_you_mean(value, choices, otherwise=otherwise) or None
 
 
-def suggest_key(key: str, model: type[BaseModel]) -> str | None:
+def _suggest_key(key: str, model: type[BaseModel]) -> str | None:
     instead: Mapping[str, str] = getattr(model, "instead", {})
     keys = [info.alias or name for name, info in model.model_fields.items()]
     return instead.get(key) or _nearest(key, keys, f"Known keys: {', '.join(keys)}.")
 
 
 def _model_at(path: Sequence[str | int], model: type[BaseModel]) -> type[BaseModel]:
-    """Return the model of a nested mapping, for the names of its keys."""
+    """Return the model of a nested mapping."""
     for part in path:
         info = model.model_fields.get(str(part))
         inner = [] if info is None else [info.annotation, *get_args(info.annotation)]

@@ -1,4 +1,4 @@
-"""Upstream servers: how each is started or reached, read from the forms that MCP clients use."""
+"""Upstream servers: how each is started or reached, in the forms that MCP clients use."""
 
 from __future__ import annotations
 
@@ -20,52 +20,52 @@ from halflap.core.values import OWN, canonical
 IGNORED_KEYS = frozenset(
     {"alwaysAllow", "alwaysLoad", "autoApprove", "description", "dev", "gallery", "icon", "version"}
 )
-"""Keys of other clients that say nothing about the server itself."""
+"""Keys of other clients that have no meaning here."""
 WITHOUT_EFFECT = {
     "timeout": "Its unit differs between clients; use `call_timeout_seconds`.",
     "auth": "Write `oauth`, or `headers`.",
     "headersHelper": "Halflap runs no helper for headers; write them into `headers`.",
 }
-"""Keys of other clients for features that Halflap lacks, and what to use instead."""
+"""Keys of other clients for features that Halflap lacks, with advice."""
+SERVER_FORMS = ("mcpServers", "servers")
 _MAX_NAME = 64
 _AS_WRITTEN = (
     *("command", "args", "inherit_env", "url", "headers", "oauth", "protocol"),
     *("trust_annotations", "resources", "prompts", "questions"),
 )
-"""Fields of an entry that are the server's own."""
+"""Fields copied from an entry."""
 
 Transport = Literal["stdio", "http", "sse", "auto", "memory"]
-"""`memory` is a server object in this process, passed to `Gateway.open`; no file can name it."""
+"""`memory` is a server object in this process, passed to `Gateway.open`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """One upstream server: how to start or reach it, and how far to trust it. Its repr shows no secret."""
+    """One upstream server: how to start or reach it, and how far to trust it. Its repr contains no secrets."""
 
     name: str
     transport: Transport
     command: str | None = None
     args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    """Its own variables, without the basic environment that every server gets."""
+    """Its own variables, without those that every server inherits."""
     inherit_env: bool | tuple[str, ...] = False
-    """Which of Halflap's own variables it gets besides the basic ones: all, or these."""
+    """Further variables to inherit: all, or these."""
     cwd: str | None = None
     url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     oauth: OAuthConfig = field(default_factory=OAuthConfig.model_construct, repr=False)
     env_file: str | None = None
-    """The file that some of `env` came from, as written."""
+    """The file that some of `env` came from, as written there."""
     unfilled: tuple[tuple[str, str], ...] = ()
-    """Headers and variables that refer to an empty variable, each with that variable."""
+    """Headers and `env` entries that use an empty variable, each with that variable."""
     trust_annotations: bool = False
     resources: bool = True
     prompts: bool = True
     questions: bool = True
-    """Whether clients are asked what it wants to know."""
     disabled: bool = False
     problems: tuple[ConfigProblem, ...] = ()
-    """What is wrong with its entry. Such a server can't be used; the others can."""
+    """Mistakes in its entry; they disable only this server."""
     protocol: Protocol = "auto"
     start_timeout_seconds: float = 120.0
     call_timeout_seconds: float = 60.0
@@ -76,32 +76,22 @@ class ServerConfig:
 
     @property
     def broken(self) -> str | None:
-        """Why this server can't be used, if something is wrong with its entry."""
+        """The problems as text, or None."""
         return " ".join(map(str, self.problems)) or None
 
     @property
     def fingerprint(self) -> str:
-        """Identifies a server by what it is, not by its name; reveals nothing of what went in."""
+        """A hash that identifies a server by what it is, not by its name."""
         headers = sorted((name.lower(), value) for name, value in self.headers.items())
-        parts: list[Any] = [
-            self.transport,
-            self.command,
-            self.args,
-            self.cwd,
-            self.url,
-            sorted(self.env.items()),
-            headers,
-        ]
-        if self.inherit_env:
-            parts.append(self.inherit_env)
+        parts: list[Any] = [self.transport, self.command, self.args, self.cwd, self.url]
+        parts += [sorted(self.env.items()), headers, *([self.inherit_env] if self.inherit_env else [])]
         return sha256(canonical(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_servers(reader: Reader, defaults: UpstreamDefaults | None = None) -> list[ServerConfig]:
     """Read the servers of a file.
 
-    A problem within a server's entry stays with that server. `reader.problems` gets those that leave no server to blame,
-    such as a missing or repeated name.
+    Problems inside an entry stay with that server; others, such as a missing or repeated name, go to `reader.problems`.
     """
     defaults = defaults or UpstreamDefaults.model_construct()
     first: dict[str, Location] = {}
@@ -122,7 +112,7 @@ def read_servers(reader: Reader, defaults: UpstreamDefaults | None = None) -> li
 
 
 def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
-    for form in ("mcpServers", "servers"):
+    for form in SERVER_FORMS:
         value = reader.source.value.get(form)
         if isinstance(value, Mapping):
             yield from ((name, (form, name), entry) for name, entry in value.items())
@@ -133,7 +123,7 @@ def _entries(reader: Reader) -> Iterator[tuple[str, Location, Any]]:
                     yield name, (form, at), entry
                 else:
                     message = f"servers[{at}] has no `name`."
-                    reader.add((form, at), message, "Give it one.", "config-server-name")
+                    reader.add((form, at), message, "Add one.", "config-server-name")
         elif value is not None:
             reader.add((form,), f"`{form}` must be a mapping of names to servers.")
 
@@ -151,7 +141,7 @@ def _wrong_name(name: str) -> str | None:
 def _read_entry(
     reader: Reader, name: str, path: Location, raw: Any, defaults: UpstreamDefaults
 ) -> ServerConfig:
-    """Read one server's entry; everything wrong with it ends up in the `problems` of the server."""
+    """Read one entry; all problems end up in the server's `problems`."""
     entry = (
         {key: value for key, value in raw.items() if key not in IGNORED_KEYS}
         if isinstance(raw, Mapping)
@@ -164,13 +154,13 @@ def _read_entry(
     is_disabled = entry.get("disabled") is True or entry.get("enabled") is False
     if is_disabled:
         reader.scope = None
-    # An entry with a mistake is only shown.
+    # A server with problems is only displayed.
     values = reader.read(ServerEntry, path, entry) or ServerEntry.model_construct(
         command="" if "command" in entry else None
     )
     limits = {key: getattr(values, key) or getattr(defaults, key) for key in UpstreamDefaults.model_fields}
     if limits["call_timeout_seconds"] > limits["max_call_timeout_seconds"]:
-        message = f"{location(path)}: call_timeout_seconds is greater than max_call_timeout_seconds."
+        message = f"`{location(path)}` has a `call_timeout_seconds` greater than `max_call_timeout_seconds`."
         reader.add((*path, "call_timeout_seconds"), message, code="config-timeouts")
     env = {**_read_env_file(reader, path, values.env_file), **values.env}
     return ServerConfig(
@@ -214,5 +204,5 @@ _HALFLAP = re.compile(
 
 
 def is_halflap(command: str | None, args: Sequence[str]) -> bool:
-    """Return whether a command runs `halflap serve`, which must not be put behind itself."""
+    """Return whether a command runs `halflap serve`, which can't be its own upstream."""
     return _HALFLAP.search(" ".join([command or "", *args])) is not None

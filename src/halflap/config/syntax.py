@@ -1,4 +1,4 @@
-"""Parse YAML and JSON files, and find the line of every value in them."""
+"""Parse YAML and JSON files, and find the line of every value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Location = tuple[str | int, ...]
 
 _MAX_FILE_BYTES = 1024 * 1024
-"""Files above this are refused: a larger one is not a configuration."""
 _MAX_SHOWN = 60
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _COMMENT = re.compile(rf"{_STRING}|(?P<blank>//[^\n]*|/\*.*?\*/|\t)", re.DOTALL)
@@ -35,20 +34,20 @@ _SCALARS = {
     "int": (r"-?(?:0|[1-9][0-9]*)\Z", list("-0123456789")),
     "float": (r"-?[0-9]+(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z", list("-0123456789")),
 }
-"""As in JSON: `off` is a word, and so are `010` and `12:30`."""
+"""As in JSON: `off`, `010` and `12:30` are strings."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The value of a file. A value given in Python has no text, and so no lines."""
+    """The value of a file; without a text there are no line numbers."""
 
     value: Mapping[str, Any]
     file: Path | None = None
     text: str | None = None
-    """What PyYAML can compose: the YAML, or the JSON without comments."""
+    """The YAML, or the JSON without comments."""
 
     def line(self, path: Sequence[str | int]) -> int | None:
-        """Return the line of the key or item at a path, or of the closest one above it that exists."""
+        """Return the line of the key or item at a path, or of its nearest parent that exists."""
         if self._root is None:
             return None
         line, node = 1, self._root
@@ -65,17 +64,17 @@ class Source:
 
     @cached_property
     def _root(self) -> yaml.Node | None:
-        # Only to report a problem: most files are fine, and PyYAML is slow.
+        # PyYAML is slow, so this is done only to report a problem.
         return None if self.text is None else _loader()(self.text).get_single_node()
 
 
 def show(text: str) -> str:
-    """Return a name from a file in a form that is safe to print."""
+    """Return a name that is safe to print."""
     return visible(text, _MAX_SHOWN)
 
 
 def location(path: Sequence[str | int]) -> str:
-    """Return `servers[0].args` for a path of keys and positions."""
+    """Format a path of keys and positions, as `servers[0].args`."""
     text = ""
     for part in path:
         if part != "[key]":
@@ -96,7 +95,7 @@ def read_bytes(path: Path, *, regular: bool = False) -> bytes:
 
 
 def parse(data: bytes, path: Path) -> Source:
-    """Parse a file whose top level is a mapping; raise `ConfigError` if it is not one."""
+    """Parse a file whose top level is a mapping, or raise `ConfigError`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -114,7 +113,7 @@ def parse(data: bytes, path: Path) -> Source:
 
 
 def parse_json(text: str, path: Path | None = None) -> Any:
-    """Parse JSON that may have comments and trailing commas; an empty text is an empty object."""
+    """Parse JSON with comments and trailing commas; an empty text is an empty object."""
     text = without_comments(text)
     has_repeated_key = False
 
@@ -126,18 +125,18 @@ def parse_json(text: str, path: Path | None = None) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=members) if text.strip() else {}
     except json.JSONDecodeError as error:
-        # A missing comma belongs to the line that lacks it, not to the next token.
+        # Report a missing comma on the line that lacks it, not at the next token.
         is_missing = "delimiter" in error.msg and text[error.pos :].strip()
         line = text.count("\n", 0, len(text[: error.pos].rstrip()) if is_missing else error.pos) + 1
         raise _error(path, line, f"This is not JSON: {error.msg}.") from error
     except (ValueError, RecursionError) as error:
         raise _error(path, None, "A number is too long, or the nesting too deep.") from error
-    # PyYAML knows the lines.
+    # PyYAML reports the line of a repeated key.
     return parse_yaml(text, path) if has_repeated_key else value
 
 
 def parse_yaml(text: str, path: Path | None = None) -> Any:
-    """Parse YAML; an empty text is an empty mapping. Keys are text and occur once."""
+    """Parse YAML with unique string keys; an empty text is an empty mapping."""
     import yaml  # noqa: PLC0415 -- most files are JSON
 
     try:
@@ -184,18 +183,18 @@ def _loader() -> type[yaml.SafeLoader]:
 def _explained(error: yaml.MarkedYAMLError, path: Path | None) -> ConfigError:
     marks = [error.problem_mark, error.context_mark]
     if "end of stream" in str(error.problem):
-        # What is never closed is reported where it was opened.
+        # Report what is never closed where it was opened.
         marks.reverse()
     mark = next((mark for mark in marks if mark is not None), None)
     words = ": ".join(part for part in (error.context, error.problem) if part)
-    # Quoted characters and token names stay; anything else in quotes comes from the file and may be a secret.
+    # Anything long in quotes comes from the file and may be a secret.
     words = re.sub(r"'(?!<)[^']{3,}'|\"[^\"]{3,}\"", "'…'", words)
     advice = "Indent with spaces, and quote a value that contains `: ` or starts with a special character."
     return _error(path, mark.line + 1 if mark else None, f"This is not YAML: {words}.", advice)
 
 
 def without_comments(text: str) -> str:
-    """Replace comments, tabs and trailing commas by blanks, so that all lines stay."""
+    """Replace comments, tabs and trailing commas by blanks, so that line numbers stay."""
     return _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
 
 

@@ -1,4 +1,4 @@
-"""Types of the values that settings take. Variables in them are expanded before they are validated."""
+"""Types of settings. Variables are expanded before validation."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from halflap.core.codes import ConfigCode
 from halflap.core.values import OWN
 
 _LARGEST = 10**12
-"""The largest number that a setting takes; far above any real value, far below what overflows."""
+"""The largest number in any setting; far above real values, far below an overflow."""
 
 
 def _scope(info: ValidationInfo) -> Scope | None:
@@ -33,18 +33,18 @@ def _matching(pattern: str, message: str, code: ConfigCode = "config-wrong-value
 
 
 def _absolute(value: Any, info: ValidationInfo) -> Any:
-    """Resolve a path relative to the folder of the file; without a scope it stays as written."""
+    """Resolve a path relative to the folder of the file, if there is a scope."""
     if not isinstance(value, str):
         return value
     if not value.strip():
-        raise problem("config-wrong-value", "it must not be empty.")
+        raise problem("config-wrong-value", "must not be empty.")
     scope = _scope(info)
     return Path(value) if scope is None else scope.path(value)
 
 
 def _cache_folder(value: Any, info: ValidationInfo) -> Any:
     if value is not None and not isinstance(value, str | Path):
-        raise problem("config-wrong-value", "it must be the path of a folder, or off.")
+        raise problem("config-wrong-value", "must be the path of a folder, or off.")
     return value if value == "off" else _absolute(value, info)
 
 
@@ -58,7 +58,7 @@ def _root(text: str, info: ValidationInfo) -> str:
         scope = _scope(info)
         return text if scope is None else scope.path(text).as_uri()
     if not text.startswith("file:///"):
-        raise problem("config-wrong-value", "it must be a path or start with file:///.")
+        raise problem("config-wrong-value", "must be a path or start with file:///.")
     return text
 
 
@@ -71,12 +71,12 @@ def _web_address(url: str, info: ValidationInfo) -> str:
     except ValueError:
         is_valid = False
     if not is_valid or not url.isprintable() or " " in url:
-        raise problem("config-wrong-value", "it must be a URL such as `https://mcp.example.com/mcp`.")
+        raise problem("config-wrong-value", "must be a URL such as `https://mcp.example.com/mcp`.")
     return url
 
 
 def _number_as_text(value: Any) -> Any:
-    # A float is not taken: `1.10` would become 1.1.
+    # Floats are refused: `1.10` would become 1.1.
     return json.dumps(value) if isinstance(value, int) else value
 
 
@@ -84,12 +84,12 @@ def _inherited(value: Any) -> Any:
     names = value if isinstance(value, list | tuple) else [None]
     is_names = all(isinstance(name, str) and name and "=" not in name for name in names)
     if not isinstance(value, bool) and not is_names:
-        raise problem("config-wrong-value", "it must be true, false or a list of names of variables.")
+        raise problem("config-wrong-value", "must be true, false or a list of names of variables.")
     return value
 
 
 def _tool_pattern(pattern: str) -> str:
-    """Write a pattern as tools are named, with `_` for other characters, and refuse one that can't match any tool."""
+    """Normalize a pattern like a tool's name; refuse one that can't match any tool."""
     pattern = pattern if "[" in pattern else re.sub(r"[^0-9A-Za-z_*?]", "_", pattern)
     start = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
     prefixes = ("mcp__", *(f"{name}__" for name in OWN))
@@ -98,14 +98,14 @@ def _tool_pattern(pattern: str) -> str:
     ):
         raise problem(
             "config-wrong-value",
-            f"`{show(pattern)}` matches no tool.",
+            f"is `{show(pattern)}`, which can't match any tool.",
             "Tools are named `mcp__<server>__<tool>`, saved scripts `script__<name>`, DSPy programs `dspy__<name>`.",
         )
     return pattern
 
 
 def transport_name(value: Any) -> Any:
-    """Return our name of a transport that other clients spell differently."""
+    """Return our name for a transport that other clients spell differently."""
     return "http" if value in ("streamable-http", "streamable_http", "streamableHttp") else value
 
 
@@ -127,12 +127,12 @@ _Scalar = Annotated[
     BeforeValidator(_number_as_text),
     WithJsonSchema({"type": ["string", "integer", "boolean"]}),
 ]
-_VariableName = Annotated[str, _matching(r"[^=\0]+", "the name of a variable can't contain `=`.")]
+_VariableName = Annotated[str, _matching(r"[^=\0]+", "is not a valid variable name.")]
 _HeaderName = Annotated[
-    str, _matching(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "this is not a header name.", "config-header")
+    str, _matching(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "is not a valid header name.", "config-header")
 ]
 _HeaderValue = Annotated[
-    _Scalar, _matching(r"[\t -~]*", "it must be printable ASCII, without a line break.", "config-header")
+    _Scalar, _matching(r"[\t -~]*", "must be printable ASCII, without a line break.", "config-header")
 ]
 Environment = dict[_VariableName, _Scalar]
 InheritedEnvironment = Annotated[bool | tuple[str, ...], BeforeValidator(_inherited)]
@@ -140,16 +140,16 @@ Headers = dict[_HeaderName, _HeaderValue]
 
 DatabaseUrl = Annotated[
     str,
-    _matching(r"postgresql(\+psycopg)?://\S+", "it must be of the form `postgresql://user@host/database`."),
+    _matching(r"postgresql(\+psycopg)?://\S+", "must be of the form `postgresql://user@host/database`."),
 ]
 ApiBase = Annotated[
-    WebAddress, _matching(r"[^@]*", "it must not contain a user or password; the key goes into `api_key`.")
+    WebAddress, _matching(r"[^@]*", "must not contain a user or password; the key goes into `api_key`.")
 ]
 ModelName = Annotated[
-    str, _matching(r"[^\s/]+/\S+", "it must be a provider and a model, such as `openai/gpt-4o-mini`.")
+    str, _matching(r"[^\s/]+/\S+", "must be a provider and a model, such as `openai/gpt-4o-mini`.")
 ]
-Token = Annotated[str, _matching(r"[!-~]{16,}", "a token needs at least 16 ASCII characters without blanks.")]
+Token = Annotated[str, _matching(r"[!-~]{16,}", "must be at least 16 ASCII characters without blanks.")]
 TokenHash = Annotated[
-    str, _matching(r"sha256:[0-9a-f]{64}", "it must be a hash that `halflap token add` wrote.")
+    str, _matching(r"sha256:[0-9a-f]{64}", "must be a hash that `halflap token add` wrote.")
 ]
 Pattern = Annotated[Text, AfterValidator(_tool_pattern)]
