@@ -56,7 +56,7 @@ def test_sections_are_read_with_paths_globs_and_variables_resolved(desk: Desk) -
     ("text", "code"),
     [
         ("http: {tokens: {ann: short}}", "wrong-value"),
-        ("http: {tokens: {ann: '${NO_SUCH_TOKEN}'}}", "variable"),
+        ("http: {tokens: {ann: '${UNSET}'}}", "variable"),
         ("http: {tokens: {ann: the-same-for-both, bob: the-same-for-both}}", "wrong-value"),
         ("tools: {allow: }", "wrong-value"),
         ("store: {path: x, url: 'postgresql://h/d'}", "exclusive"),

@@ -72,7 +72,7 @@ class Reader:
         except ValidationError as invalid:
             for error in invalid.errors(include_url=False):
                 where = (*path, *error["loc"])
-                if where not in unexpanded:
+                if unexpanded.isdisjoint(where[:end] for end in range(len(where) + 1)):
                     key = error.get("ctx", {}).get("at")
                     self.add((*where, key) if key else where, *_explain(error, model, location(where)))
             return None
