@@ -190,14 +190,12 @@ def test_secrets_in_a_program_are_redacted_and_its_variables_kept() -> None:
     assert PLAIN.code(code) == code
 
 
-def test_an_owners_secrets_are_replaced() -> None:
+def test_an_owners_secrets_are_replaced_and_the_last_ones_still_count() -> None:
     redactor = Redactor(["configured one"])
-    redactor.replace_secrets("ann", ["the first one"])
-    redactor.replace_secrets("ann", ["the second one"])
-    text = "configured one, the first one, the second one"
-    assert redactor.value({text: text}) == {
-        f"{MARK}, the first one, {MARK}": f"{MARK}, the first one, {MARK}"
-    }
+    for number in (1, 2, 3, 3):
+        redactor.replace_secrets("ann", [f"ann's {number}."])
+    text = "configured one, ann's 1. ann's 2. ann's 3."
+    assert redactor.value({text: text}) == dict([[f"{MARK}, ann's 1. {MARK} {MARK}"] * 2])
 
 
 # Size limits

@@ -6,7 +6,7 @@ import re
 
 from halflap.server.client import ANSWER_SECONDS
 from halflap.server.parking import MAX_PARKED, MAX_PARKED_EACH
-from halflap.upstream.definitions import MAX_ENTRIES
+from halflap.upstream.listing import MAX_ENTRIES
 from support import ROOT
 
 TESTS = ROOT / "tests" / "server" / "passthrough"

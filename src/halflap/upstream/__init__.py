@@ -1,11 +1,15 @@
 """Connections to the MCP servers behind the gateway.
 
 A `Pool` holds one `Upstream` per configured server. An upstream starts its server when it is first needed, reconnects
-when the connection is lost, lists its tools and sends calls; a call that may have arrived is repeated only if
-repeating it is harmless. Read `upstream.py` (calls) and `lifecycle.py` (starting and reconnecting) first, then
-`session.py` (the protocol), `announcements.py` (what the server says has changed), `connection.py` (what was delivered, and
-why it failed), `stdio.py` and `http.py` (the transports). `server_process.py` starts a stdio server by way of `guardian.py`, a
-program that ends the server with all that it started, however the gateway dies. `signin/` signs in to servers with OAuth.
+when the connection is lost, lists its tools and sends calls. Read first:
+
+- `upstream`: calls and other requests, their limits and errors
+- `lifecycle`: starting and reconnecting; `retry`: how often, and which calls are repeated
+- `session`: the protocol; `listing`: tools and features; `announcements`: changes; `questions`: what servers ask clients
+- `connection`: what was delivered, and why a connection failed
+- `stdio`, `http`: the transports; `server_process` starts a stdio server through `guardian`, a program that ends the server
+  with everything it started, however the gateway dies
+- `signin/`: OAuth
 
 Policy, validation and recording of calls are in `halflap.calls`, the tools of all servers in `halflap.catalog`.
 """

@@ -12,7 +12,7 @@ import anyio
 from mcp.shared.exceptions import MCPError
 
 from halflap.core.values import ServerEvent
-from halflap.upstream.definitions import list_features
+from halflap.upstream.listing import list_features
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig

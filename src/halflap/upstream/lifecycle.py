@@ -24,9 +24,10 @@ from halflap.upstream.connection import (
     Trouble,
     explain,
 )
-from halflap.upstream.definitions import list_tools
+from halflap.upstream.listing import list_tools
 from halflap.upstream.http import http_streams
 from halflap.upstream.questions import Questions
+from halflap.upstream.retry import START_PAUSE_SECONDS, Backoff
 from halflap.upstream.session import Session
 from halflap.upstream.stdio import stdio_streams
 
@@ -40,14 +41,6 @@ logger = logging.getLogger(__name__)
 
 State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-sign-in", "disabled"]
 
-_RECONNECTS = 6
-"""Reconnect attempts before giving up; the next call tries again."""
-_BACKOFF_SECONDS = 0.5
-"""Wait before the second attempt to reconnect; it doubles with each further one."""
-_RETRY_SECONDS = 2.0
-"""A server that could not be started is not started again for this long."""
-_STABLE_SECONDS = 30.0
-"""Connections stable for this long reset the retry counter."""
 _CLOSE_SECONDS = 8.0
 """How long a server may take to stop; its guardian needs six of them at most."""
 _SHUTTING_DOWN = "Halflap is shutting down."
@@ -174,7 +167,7 @@ class Lifecycle:
 
     async def _keep_connected(self) -> None:
         """Keep the server connected until it is closed, fails to start, or is lost too often."""
-        losses = 0
+        backoff = Backoff()
         while True:
             connection = Connection()
             ready_seconds = await self._connect(connection)
@@ -182,18 +175,15 @@ class Lifecycle:
                 # A `url` without a transport is tried as streamable HTTP, then as SSE.
                 self._transport = "sse"
                 continue
-            if ready_seconds is None and losses == 0:
-                break
-            losses = 1 if ready_seconds is not None and ready_seconds >= _STABLE_SECONDS else losses + 1
-            if losses > _RECONNECTS:
+            pause = backoff.pause(ready_seconds)
+            if pause is None:
                 break
             self._set(state="reconnecting")
             logger.info("server %r: %s Reconnecting.", self._config.name, self._reason)
-            if losses > 1:
-                await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (losses - 2))
+            await asyncio.sleep(pause)
         is_refused = self.status.trouble == "sign-in-needed"
         self._set(state="needs-sign-in" if is_refused else "failed")
-        self._next_try = anyio.current_time() + (0.0 if is_refused else _RETRY_SECONDS)
+        self._next_try = anyio.current_time() + (0.0 if is_refused else START_PAUSE_SECONDS)
         waiting, self._current = self._current, None
         if waiting is not None and not waiting.done():
             waiting.set_exception(self._unavailable(self._reason))

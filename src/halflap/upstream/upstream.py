@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, UNUSABLE, Hooks
 from halflap.upstream.lifecycle import Lifecycle, Status
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
+from halflap.upstream.retry import CALL_ATTEMPTS, may_repeat
 from halflap.upstream.signin import SignIn
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     Admit = Callable[[], Coroutine[Any, Any, None]]
 
-_MAX_ATTEMPTS = 3
-"""How often one call is sent at most, even if it provably never arrived."""
 _OWNER = "local"
 """The principal whose sign-in the gateway's own connection uses."""
 
@@ -76,10 +75,7 @@ class Upstream:
         repeatable: bool,
         admit: Admit,
     ) -> Result:
-        """Call a tool. A call that may have arrived is repeated only if it is `repeatable`.
-
-        `admit` is awaited before each attempt, with the server connected and its tools known; it may refuse the call.
-        """
+        """Call a tool; `repeatable` and `admit` as in `request`."""
         params = {"name": tool, "arguments": arguments}
         raw = await self.request("tools/call", params, context, repeatable=repeatable, admit=admit)
         return Result.from_wire(raw)
@@ -93,49 +89,64 @@ class Upstream:
         repeatable: bool,
         admit: Admit,
     ) -> dict[str, Any]:
-        """Send a request on behalf of a client, as `call` does, and return the raw result.
+        """Send a request on behalf of a client, and return the raw result.
 
-        If the server wants a person to sign in and the client can show them a link, it is sent again after that.
+        A request that may have arrived is repeated only if it is `repeatable`. `admit` is awaited before each attempt, with
+        the server connected and its tools known; it may refuse the request. If the server wants a person to sign in and
+        the client can show them a link, the request is sent again after that.
         """
         lifecycle = self._lifecycle_of(context)
         what = str(params.get("name") or params.get("uri") or method)
 
-        async def send() -> dict[str, Any]:
-            with anyio.move_on_at(context.deadline or math.inf) as waiting:
-                await self._slots.acquire()
-            if waiting.cancelled_caught:
-                message = f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
-                raise CallTimeoutError(self.name, message)
+        async def attempt() -> dict[str, Any]:
+            session = await lifecycle.session(context.deadline)
+            await admit()
+            pending = self._pending(context)
             try:
-                for attempts_left in reversed(range(_MAX_ATTEMPTS)):
-                    session = await lifecycle.session(context.deadline)
-                    await admit()
-                    pending = self._pending(context)
-                    try:
-                        with pending.scope:
-                            return await session.request(method, params, pending)
-                        raise self._timeout(what, pending)
-                    except MCPError as failed:
-                        if session.connection.closed.is_set():
-                            lifecycle.give_up(session)
-                        may_repeat = failed.code == NOT_SENT or (failed.code == LOST and repeatable)
-                        if not may_repeat or not attempts_left:
-                            raise self._call_error(what, failed) from failed
-                raise AssertionError("unreachable")
-            finally:
-                self._slots.release()
+                with pending.scope:
+                    return await session.request(method, params, pending)
+            except MCPError:
+                if session.connection.closed.is_set():
+                    lifecycle.give_up(session)
+                raise
+            raise self._timeout(what, pending)
 
         began = time.time()
         try:
-            raw = await send()
+            raw = await self._repeated(attempt, what, context, repeatable=repeatable)
         except SignInNeededError:
             sign_in = lifecycle.sign_in
             if sign_in is None or not await sign_in.sign_in_through_client(context, began):
                 raise
-            raw = await send()
+            raw = await self._repeated(attempt, what, context, repeatable=repeatable)
         if raw.get("resultType") == "input_required":
             raise InputRequiredError(what, raw)
         return raw
+
+    async def _repeated(
+        self,
+        attempt: Callable[[], Awaitable[dict[str, Any]]],
+        what: str,
+        context: CallContext,
+        *,
+        repeatable: bool,
+    ) -> dict[str, Any]:
+        """Make attempts as the retry policy allows, one call at a time per free slot."""
+        with anyio.move_on_at(context.deadline or math.inf) as waiting:
+            await self._slots.acquire()
+        if waiting.cancelled_caught:
+            message = f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
+            raise CallTimeoutError(self.name, message)
+        try:
+            for attempts_left in reversed(range(CALL_ATTEMPTS)):
+                try:
+                    return await attempt()
+                except MCPError as failed:
+                    if not attempts_left or not may_repeat(failed, repeatable=repeatable):
+                        raise self._call_error(what, failed) from failed
+            raise AssertionError("unreachable")
+        finally:
+            self._slots.release()
 
     async def features_known(self, seconds: float) -> None:
         """Wait until it is known what the server offers besides tools; starts it if necessary."""

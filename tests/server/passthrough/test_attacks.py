@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front, parking
 from halflap.server.parking import MAX_PARKED_EACH
-from halflap.upstream.definitions import MAX_ENTRIES
+from halflap.upstream.listing import MAX_ENTRIES
 from server.passthrough.fronts import (
     TOKENS,
     Person,

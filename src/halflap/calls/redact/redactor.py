@@ -41,18 +41,21 @@ class Redactor:
     """Removes the given secrets, and everything that looks like a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms: dict[str, frozenset[str]] = {}
+        self._forms: dict[str, tuple[frozenset[str], ...]] = {}
         self._known: list[str] = []
         self.short = lru_cache(maxsize=1_000)(self.part)
         """Redacts keys: they repeat, so the answers are kept."""
         self.replace_secrets("", secrets)
 
     def replace_secrets(self, owner: str, secrets: Iterable[str]) -> None:
-        """Redact these secrets from now on, in place of those that the owner had before."""
-        self._forms[owner] = frozenset(form for one in secrets for form in _written_forms(one[:OVERLAP]))
-        forms = frozenset[str]().union(*self._forms.values())
-        self._known = sorted(filter(None, forms), key=len, reverse=True)
-        self.short.cache_clear()
+        """Redact these secrets of an owner as well. Those before them still count, as records may wait with them."""
+        forms = frozenset(form for one in secrets for form in _written_forms(one[:OVERLAP]))
+        newest = self._forms.get(owner, ())[:1]
+        if newest != (forms,):
+            self._forms[owner] = (forms, *newest)
+            known = frozenset[str]().union(*(one for each in self._forms.values() for one in each))
+            self._known = sorted(filter(None, known), key=len, reverse=True)
+            self.short.cache_clear()
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the same keys, types and lengths, without its secrets."""

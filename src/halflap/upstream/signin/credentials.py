@@ -90,7 +90,7 @@ class Credentials(SignedIn):
 
 _SECRET = {"tokens", "client"}
 OnSecrets = Callable[[str, Iterable[str]], None]
-"""Receives the secrets of a sign-in and its key, whenever they are read; they replace those received before."""
+"""Receives the secrets of a sign-in, and its key, before they are used."""
 
 
 class CredentialStore:
