@@ -129,11 +129,14 @@ def test_an_unset_variable_is_reported_and_affects_only_its_server(person: Home)
     assert dict(found["b"].env) == {"A": "", "B": "1"}
 
 
-def test_servers_that_may_need_a_sign_in_are_named(person: Home) -> None:
+def test_servers_that_may_need_a_sign_in_are_named_and_who_is_signed_in(person: Home) -> None:
+    held = {"principal": "local", "signed_in_at": 0, "expires_at": 86_400, "renews_itself": False}
+    person.write(".local/share/halflap/sign-ins/x.json", held | {"url": "https://mcp.example.com/held"})
     _, done = imported(
         person,
         "--json",
         plain=TIME,
+        held={"url": "https://mcp.example.com/held"},
         remote={"url": "https://mcp.example.com/mcp"},
         signed={"url": "http://127.0.0.1:3000/", "oauth": {"clientId": "x"}},
         headed={"url": "https://mcp.example.com/headed", "headers": {"X-Key": "${env:KEY}"}},
@@ -141,6 +144,7 @@ def test_servers_that_may_need_a_sign_in_are_named(person: Home) -> None:
         query={"url": "https://mcp.example.com/mcp?key=k"},
     )
     assert done.json["sign_in"] == ["remote", "signed"]
+    assert done.json["signed_in"]["held"][0]["expiresAt"] == "1970-01-02T00:00:00+00:00"
 
 
 CODEX = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -136,31 +137,71 @@ async def test_tokens_are_in_no_file_but_that_of_the_sign_in_even_if_the_server_
     assert not [token for token in tokens for text in (*shown, caplog.text, examined) if token in text]
 
 
+HALFLAP = [sys.executable, "-m", "halflap"]
+BROWSER = """\
+import sys, urllib.request
+open(sys.argv[2], "w").write(" ".join(sys.argv))
+urllib.request.urlopen(sys.argv[1])
+"""
+
+
+async def started(file: Path, *arguments: str, **env: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    command = [*HALFLAP, *arguments, "--config", str(file), "--json"]
+    return await asyncio.create_subprocess_exec(
+        *command, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **env}
+    )
+
+
+async def done(process: asyncio.subprocess.Process, given: bytes = b"") -> tuple[Any, str]:
+    """Return what a command printed: JSON, and everything."""
+    output, errors = await process.communicate(given)
+    assert process.returncode == 0, errors
+    return json.loads(output), (output + errors).decode()
+
+
+@pytest.fixture
+def file(server: Protected, home: Path) -> Path:
+    path = home / "halflap.yaml"
+    path.write_text(json.dumps({"servers": {"notes": {"url": server.url}}}))
+    return path
+
+
 @pytest.mark.slow
-async def test_login_and_logout_with_a_pasted_address(server: Protected, home: Path) -> None:
-    file = home / "halflap.yaml"
-    file.write_text(json.dumps({"servers": {"notes": {"url": server.url}}}))
-    halflap = [sys.executable, "-m", "halflap"]
-    login = await asyncio.create_subprocess_exec(
-        *halflap, "login", "notes", "--no-browser", "--config", str(file), "--json",
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+async def test_login_in_a_browser_is_shown_and_renewed_by_one_process_at_a_time(
+    server: Protected, home: Path, file: Path
+) -> None:
+    (home / "browser.py").write_text(BROWSER)
+    browser = f"{sys.executable} {home / 'browser.py'} %s {home / 'arguments'}"
+    shown, printed = await done(await started(file, "login", "notes", BROWSER=browser, DISPLAY=":0"))
+    until = shown["expiresAt"]
+    health, _ = await done(await started(file, "doctor"))
+    (row,) = health["servers"]
+    assert (row["signIn"], row["signedIn"][0]["expiresAt"]) == ("accepted", until)
+    _, listed = await done(await started(file, "list"))
+    assert "Signed in to 'notes'" in listed
+    tokens = {*server.accounts.access, *server.accounts.refresh}
+    seen = printed + listed + str(health) + (home / "arguments").read_text()
+    assert not any(token in seen for token in tokens)
+    # Two processes need new tokens at the same time; each refresh token can be used once.
+    server.accounts.expire()
+    calls = await asyncio.gather(*(started(file, "call", TOOL) for _ in range(2)))
+    await asyncio.gather(*map(done, calls))
+    assert server.accounts.refreshes == 1
+
+
+@pytest.mark.slow
+async def test_login_with_a_pasted_address_and_logout(server: Protected, file: Path) -> None:
+    login = await started(file, "login", "notes", "--no-browser")
     assert login.stderr is not None
     async with asyncio.timeout(30):
         while not (line := (await login.stderr.readline()).decode().strip()).startswith("http"):
             pass
     async with httpx2.AsyncClient() as browser:
         ended = (await browser.get(line)).headers["location"]
-    output, errors = await login.communicate(f"{ended}\n".encode())
-    assert login.returncode == 0, errors
-    shown = json.loads(output)
-    assert shown["server"] == "notes"
-    assert shown["renewsItself"]
-    assert not any(
-        token in (output + errors).decode() for token in (*server.accounts.access, *server.accounts.refresh)
-    )
-    logout = await asyncio.create_subprocess_exec(
-        *halflap, "logout", "notes", "--config", str(file), "--json", stdout=asyncio.subprocess.PIPE
-    )
-    output, _ = await logout.communicate()
-    assert json.loads(output) == {"server": "notes", "signedOut": True}
+    shown, printed = await done(login, f"{ended}\n".encode())
+    assert (shown["server"], shown["renewsItself"]) == ("notes", True)
+    assert not any(token in printed for token in (*server.accounts.access, *server.accounts.refresh))
+    signed_out, _ = await done(await started(file, "logout", "notes"))
+    assert signed_out == {"server": "notes", "signedOut": True}
+    assert server.accounts.access == {}

@@ -1,4 +1,4 @@
-"""Signing in to servers: with a person, again without one, and against servers that mean harm."""
+"""Signing in to servers: with a person, then without one, and against malicious servers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import keyring
@@ -19,6 +20,7 @@ from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from halflap import Gateway
 from halflap.config import ServerConfig
 from halflap.config.models import OAuthConfig
 from halflap.core.errors import SignInError
@@ -64,7 +66,7 @@ async def browse(url: str, _: Redirect) -> None:
 
 
 async def ask(sign_in: SignIn, server: Protected, times: int = 1) -> list[int]:
-    """Send requests at once with a sign-in; return their statuses."""
+    """Send requests at the same time with a sign-in; return their statuses."""
     async with httpx2.AsyncClient(auth=sign_in, headers=HEADERS, verify=False) as client:
         answers = await asyncio.gather(*(client.post(server.url, json=PING) for _ in range(times)))
     return [answer.status_code for answer in answers]
@@ -189,11 +191,8 @@ async def test_a_permission_that_the_server_asked_for_is_asked_for_at_the_next_s
     credentials = await sign_in.sign_in(browse)
     assert set((credentials.tokens.scope or "").split()) == {"read", "write"}
     assert credentials.missing_scope is None
-
-
-async def test_configured_scopes_replace_those_that_the_server_names(server: Protected, home: Path) -> None:
-    credentials = await signing_in(server, home, scopes=["write"]).sign_in(browse)
-    assert credentials.tokens.scope == "write"
+    # Configured scopes replace those that the server names.
+    assert (await signing_in(server, home, scopes=["write"]).sign_in(browse)).tokens.scope == "write"
 
 
 async def test_a_client_that_was_registered_by_hand_is_used(server: Protected, home: Path) -> None:
@@ -292,7 +291,7 @@ async def test_a_keyring_that_does_not_answer_is_not_waited_for(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-# Servers that mean harm ---------------------------------------------------------------------------------
+# Malicious servers -----------------------------------------------------------------------------------
 
 
 def metadata(server: Protected, **changed: Any) -> dict[str, Any]:
@@ -306,18 +305,21 @@ def metadata(server: Protected, **changed: Any) -> dict[str, Any]:
     }
 
 
+ELSEWHERE = "http://192.0.2.1/x"
+
+
 @pytest.mark.parametrize(
     "changed",
     [
-        pytest.param({"issuer": "https://other.example"}, id="another issuer"),
-        pytest.param({"authorization_endpoint": "http://192.0.2.1/authorize"}, id="a page elsewhere"),
-        pytest.param({"token_endpoint": "http://192.0.2.1/token"}, id="plain HTTP elsewhere"),
-        pytest.param({"registration_endpoint": "http://192.0.2.1/register"}, id="registration elsewhere"),
+        {"issuer": "https://other.example"},
+        {"authorization_endpoint": ELSEWHERE},
+        {"token_endpoint": ELSEWHERE},
+        {"registration_endpoint": ELSEWHERE},
+        {"registration_endpoint": "x" * 2_000_000},
     ],
+    ids=["another issuer", "page", "token", "registration", "endless"],
 )
-async def test_metadata_that_leads_astray_is_refused(
-    server: Protected, home: Path, changed: dict[str, str]
-) -> None:
+async def test_malicious_metadata_is_refused(server: Protected, home: Path, changed: dict[str, str]) -> None:
     server.answers["/.well-known/oauth-authorization-server"] = JSONResponse(metadata(server, **changed))
     with pytest.raises(SignInError):
         await signing_in(server, home).sign_in(browse)
@@ -336,7 +338,9 @@ async def test_an_answer_of_another_issuer_is_refused(server: Protected, home: P
         ("https://auth.example/token", "https://mcp.example/mcp", True),
         ("https://auth.example/token", "http://localhost:1/mcp", True),
         ("http://127.0.0.1:2/token", "http://localhost:1/mcp", True),
-        ("https://localhost/token", "https://mcp.example/mcp", False),
+        ("https://localhost./token", "https://mcp.example/mcp", False),
+        ("https://127.1.2.3/token", "https://mcp.example/mcp", False),
+        ("https://[::ffff:127.0.0.1]/token", "https://mcp.example/mcp", False),
         ("http://127.0.0.1:2/token", "http://mcp.example/mcp", False),
         ("http://auth.example/token", "https://mcp.example/mcp", False),
         ("file:///etc/passwd", "https://mcp.example/mcp", False),
@@ -354,21 +358,39 @@ async def test_metadata_of_another_resource_is_refused(server: Protected, home: 
         await signing_in(server, home).sign_in(browse)
 
 
-async def test_endless_metadata_is_cut_off(server: Protected, home: Path) -> None:
-    endless = Response(b'{"issuer": "' + b"x" * 2_000_000, media_type="application/json")
-    server.answers["/.well-known/oauth-authorization-server"] = endless
-    with pytest.raises(SignInError):
-        await signing_in(server, home).sign_in(browse)
-
-
-async def test_a_code_is_not_sent_to_where_the_token_endpoint_redirects(
+async def test_neither_code_nor_token_follows_a_redirect_to_another_host(
     server: Protected, home: Path
 ) -> None:
     with protected() as thief:
         server.answers["/token"] = RedirectResponse(f"{thief.origin}/token", 307)
         with pytest.raises(SignInError):
             await signing_in(server, home).sign_in(browse)
+        del server.answers["/token"]
+        await signing_in(server, home / "data").sign_in(browse)
+        server.answers["/mcp"] = RedirectResponse(thief.url, 307)
+        config = {"servers": [{"name": "notes", "url": server.url, "transport": "http"}]}
+        async with Gateway.open(config) as gateway:
+            await gateway.refresh()
+            (status,) = await gateway.statuses()
+        assert thief.origin in str(status.reason)
+        assert server.paths[-1] == "/mcp"
         assert thief.paths == []
+
+
+async def test_a_stolen_code_is_worthless(server: Protected, home: Path) -> None:
+    async def steal(url: str, redirect: Redirect) -> None:
+        async with httpx2.AsyncClient(verify=False) as browser:
+            answer = (await browser.get(url)).headers["location"]
+            (code,), (client,) = parse_qs(urlsplit(answer).query)["code"], server.accounts.clients.values()
+            known = client.model_dump(include={"client_id", "client_secret"})
+            grant = {"grant_type": "authorization_code", "code": code, **known}
+            guess = {"redirect_uri": redirect.uri, "code_verifier": "a" * 43}
+            stolen = await browser.post(f"{server.origin}/token", data=grant | guess)
+            assert (stolen.status_code, stolen.json()["error"]) == (400, "invalid_grant")
+            await browser.get(answer)
+
+    await signing_in(server, home).sign_in(steal)
+    assert len(server.accounts.access) == 1
 
 
 async def test_a_damaged_file_is_no_sign_in(server: Protected, home: Path) -> None:

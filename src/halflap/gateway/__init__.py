@@ -7,5 +7,6 @@ need several packages, and `passing` handles prompts and resources. Nothing here
 
 from halflap.gateway.findings import NO_SERVER_ADVICE
 from halflap.gateway.gateway import Gateway
+from halflap.gateway.sign_ins import sign_ins
 
-__all__ = ["NO_SERVER_ADVICE", "Gateway"]
+__all__ = ["NO_SERVER_ADVICE", "Gateway", "sign_ins"]

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from halflap.catalog import namespaced
 from halflap.core.errors import HalflapError, ServerNotFoundError, StoreError
 from halflap.core.text import iso
 from halflap.gateway.findings import findings, server_findings, summary
+from halflap.gateway.sign_ins import sign_ins
 
 if TYPE_CHECKING:
     from halflap.calls import Recorder
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from halflap.sandbox.programs import Programs
     from halflap.scripts import Scripts
     from halflap.store import Store
-    from halflap.upstream import Pool, SignedIn, Upstream
+    from halflap.upstream import Pool, Upstream
 
 _EDGE_SECONDS = 2.0
 """How long edges are counted; thousands of tools with large schemas would take minutes."""
@@ -62,14 +63,13 @@ class Doctor:
 
     async def _rows(self, kinds: dict[str, str]) -> list[dict[str, Any]]:
         pool, snapshot, reasons = await self.pool.get(), self.catalog.snapshot, self.catalog.unavailable()
-        signed_in = await pool.sign_ins()
-        # In a thread: reads the log files.
-        return await asyncio.to_thread(
-            lambda: [
-                _row(upstream, reasons.get(upstream.name), snapshot, kinds, signed_in[upstream.name])
-                for upstream in pool
-            ]
-        )
+
+        def rows() -> list[dict[str, Any]]:
+            held = sign_ins(self.config)
+            return [_row(one, reasons.get(one.name), snapshot, kinds, held.get(one.name, ())) for one in pool]
+
+        # In a thread: it reads the log files.
+        return await asyncio.to_thread(rows)
 
     async def examine(
         self,
@@ -216,7 +216,7 @@ def _row(
     reason: str | None,
     snapshot: Snapshot,
     kinds: dict[str, str],
-    signed_in: Sequence[SignedIn],
+    signed_in: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     server, status = upstream.config, upstream.status()
     state = "failed" if status.state == "ready" and reason is not None else status.state
@@ -228,7 +228,7 @@ def _row(
         "state": state,
         "healthy": state in {"ready", "disabled"} and not held,
         "signIn": _sign_in(server, state, is_signed_in=bool(signed_in)),
-        "signedIn": [one.to_json() for one in signed_in],
+        "signedIn": list(signed_in),
         "startSeconds": None if status.start_seconds is None else round(status.start_seconds, 3),
         "protocolVersion": status.protocol_version,
         "serverInfo": status.server_info,

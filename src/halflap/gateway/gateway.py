@@ -15,6 +15,7 @@ from halflap.config import Config, ServerConfig, load_config
 from halflap.core.errors import ArgumentProblem, RunNotFoundError, StoreError, UsageError
 from halflap.core.values import OWN, CallContext
 from halflap.gateway.lazy import Lazy
+from halflap.gateway.sign_ins import sign_ins
 
 if TYPE_CHECKING:
     from halflap.catalog import Hit, Snapshot
@@ -374,11 +375,7 @@ class Gateway:
 
     async def sign_ins(self) -> dict[str, list[dict[str, Any]]]:
         """Return the sign-ins to each server, with when they expire."""
-        if not await asyncio.to_thread((self.config.data_dir / "sign-ins").exists):
-            return {}
-        pool = await (await self.prepare()).pool.get()
-        found = await pool.sign_ins()
-        return {server: [one.to_json() for one in held] for server, held in found.items() if held}
+        return await asyncio.to_thread(sign_ins, self.config)
 
     async def examine(
         self,

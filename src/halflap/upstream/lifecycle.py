@@ -24,8 +24,8 @@ from halflap.upstream.connection import (
     Trouble,
     explain,
 )
-from halflap.upstream.listing import list_tools
 from halflap.upstream.http import http_streams
+from halflap.upstream.listing import list_tools
 from halflap.upstream.questions import Questions
 from halflap.upstream.retry import START_PAUSE_SECONDS, Backoff
 from halflap.upstream.session import Session

@@ -33,7 +33,6 @@ from halflap.upstream.signin import SignIn
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
-    from halflap.upstream.signin import SignedIn
 
     Admit = Callable[[], Coroutine[Any, Any, None]]
 
@@ -234,7 +233,6 @@ class Pool:
     """The upstreams by name. None starts before it is needed; all end together."""
 
     def __init__(self, servers: Sequence[ServerConfig], hooks: Hooks) -> None:
-        self._credentials = hooks.credentials
         self._upstreams = {server.name: Upstream(server, hooks) for server in servers}
 
     def __iter__(self) -> Iterator[Upstream]:
@@ -242,11 +240,6 @@ class Pool:
 
     def __getitem__(self, name: str) -> Upstream:
         return self._upstreams[name]
-
-    async def sign_ins(self) -> dict[str, list[SignedIn]]:
-        """Return who is signed in to each server."""
-        found = await asyncio.to_thread(self._credentials.signed_in)
-        return {one.name: [held for held in found if held.url == one.config.url] for one in self}
 
     async def roots_changed(self) -> None:
         """Notify every running server that the roots changed."""

@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
 from halflap.cli.options import YesOption, confirm
-from halflap.cli.output import note, one_line, print_json, print_lines, visible
+from halflap.cli.output import describe_sign_in, note, one_line, print_json, print_lines, visible
 from halflap.clients.documents import CannotEditError, snippet
 from halflap.clients.files import FileText, back_up, read_file, replace_file
 from halflap.clients.imports import Import, OwnConfig, gather, plan_import, read_own_config
@@ -35,7 +35,7 @@ from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_config_dir, user_data_dir, user_file
 from halflap.core.errors import ClientFileError, UsageError
 from halflap.core.text import plural
-from halflap.gateway import NO_SERVER_ADVICE
+from halflap.gateway import NO_SERVER_ADVICE, sign_ins
 
 DryRunOption = Annotated[bool, Option("--dry-run", help="Only show what would be written.")]
 
@@ -68,14 +68,12 @@ def init(
     for text in plan.notes:
         note(f"Note: {text}")
     written = bool(plan.new) and _write_import(own, plan, scope, invocation, yes=yes, dry_run=dry_run)
-    sign_in = [name for name, one in plan.new.items() if one.signs_in and not one.disabled]
     if written:
         note(f"Written: {target}")
     elif not plan.new:
         nothing = "No MCP servers to import. Add one: halflap add NAME -- COMMAND"
         note(f"Nothing new: {target} stays as it is." if plan.present else nothing)
-    if sign_in:
-        note(f"Sign-in may be needed: {', '.join(map(one_line, sign_in))}. `halflap login NAME` signs in.")
+    sign_in, signed_in = _show_sign_ins(plan)
     if written:
         note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
     if invocation.as_json:
@@ -92,10 +90,25 @@ def init(
             ],
             "kept_out": [{"name": one.name, "reason": reason} for one, reason in plan.refused],
             "sign_in": sign_in,
+            "signed_in": signed_in,
             "unreadable": unreadable,
             "notes": plan.notes,
         }
         print_json(data)
+
+
+def _show_sign_ins(plan: Import) -> tuple[list[str], dict[str, list[dict[str, Any]]]]:
+    """Print and return which servers may need a sign-in, and who is signed in."""
+    read = {name: read_entry(one.entry)[0] for name, one in (*plan.present, *plan.new.items())}
+    servers = tuple(replace(one, name=name) for name, one in read.items() if one is not None)
+    signed_in = sign_ins(Config(servers=servers))
+    new = plan.new.items()
+    missing = [name for name, one in new if one.signs_in and not one.disabled and name not in signed_in]
+    for name, rows in signed_in.items():
+        note(f"Signed in to {one_line(name)}: {', '.join(map(describe_sign_in, rows))}")
+    if missing:
+        note(f"Sign-in may be needed: {', '.join(map(one_line, missing))}. `halflap login NAME` signs in.")
+    return missing, signed_in
 
 
 def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, **how: bool) -> bool:

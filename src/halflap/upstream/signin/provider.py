@@ -7,13 +7,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from ipaddress import ip_address
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.auth.utils import union_scopes
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl, PrivateAttr
 
 from halflap.core.errors import SignInError
@@ -30,27 +32,20 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 _MAX_BODY_BYTES = 1024 * 1024
 _MAX_SHOWN = 200
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _SECRET_METHODS = ("client_secret_basic", "client_secret_post")
 
 # The SDK logs, with a traceback, the errors that it also raises.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
 
 
-class _Storage:
-    """Stores nothing. The SDK keeps what it obtains in its context, too, from where we store it."""
+async def _nothing(*_: object) -> None:
+    pass
 
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
 
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        pass
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return None
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        pass
+# What the SDK obtains is also in its context, from where we store it.
+_NO_STORAGE: Any = SimpleNamespace(
+    get_tokens=_nothing, set_tokens=_nothing, get_client_info=_nothing, set_client_info=_nothing
+)
 
 
 class _Metadata(OAuthClientMetadata):
@@ -84,7 +79,7 @@ class PersonProvider(OAuthClientProvider):
         configured = " ".join(oauth.scopes) or None
         metadata._asked = lambda named: union_scopes(configured or named, missing_scope)  # noqa: SLF001 -- ours
         super().__init__(
-            server.url, metadata, _Storage(), self._open, redirect.answer, oauth.client_metadata_url
+            server.url, metadata, _NO_STORAGE, self._open, redirect.answer, oauth.client_metadata_url
         )
 
     async def _initialize(self) -> None:
@@ -128,16 +123,13 @@ def client_provider(server: ServerConfig) -> OAuthClientProvider:
     assert oauth.client_secret is not None
     scope = " ".join(oauth.scopes) or None
     return ClientCredentialsOAuthProvider(
-        server.url, _Storage(), oauth.client_id, oauth.client_secret, scope=scope, issuer=oauth.issuer
+        server.url, _NO_STORAGE, oauth.client_id, oauth.client_secret, scope=scope, issuer=oauth.issuer
     )
 
 
 async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | None:
     """Return new tokens and what they belong to; None if the server no longer accepts the old ones."""
-    provider = OAuthClientProvider(held.url, OAuthClientMetadata(redirect_uris=None), _Storage())
-    context = provider.context
-    context.current_tokens, context.client_info = held.tokens, held.client
-    context.oauth_metadata, context.protected_resource_metadata = held.metadata, held.resource
+    provider = _provider_of(held)
     try:
         response = await http.send(await provider._refresh_token())  # noqa: SLF001 -- the SDK renews only with a person behind it
     except httpx2.HTTPError as error:
@@ -146,7 +138,24 @@ async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | N
         return None
     if not await provider._handle_refresh_response(response):  # noqa: SLF001 -- see above
         raise SignInError(f"the authorization server answered {response.status_code}.")
-    return context
+    return provider.context
+
+
+async def revoke(held: Credentials, http: httpx2.AsyncClient) -> None:
+    """Revoke the tokens, if the authorization server can."""
+    if held.metadata is not None and held.metadata.revocation_endpoint is not None:
+        token = held.tokens.refresh_token or held.tokens.access_token
+        data = {"token": token, "client_id": held.client.client_id}
+        data, headers = _provider_of(held).context.prepare_token_auth(data)
+        await http.post(str(held.metadata.revocation_endpoint), data=data, headers=headers)
+
+
+def _provider_of(held: Credentials) -> OAuthClientProvider:
+    provider = OAuthClientProvider(held.url, OAuthClientMetadata(redirect_uris=None), _NO_STORAGE)
+    context = provider.context
+    context.current_tokens, context.client_info = held.tokens, held.client
+    context.oauth_metadata, context.protected_resource_metadata = held.metadata, held.resource
+    return provider
 
 
 @asynccontextmanager
@@ -171,10 +180,19 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 def check_address(url: httpx2.URL, server: httpx2.URL) -> None:
     """Refuse an address that a server must not lead us to: other schemes, plain HTTP, and our own machine."""
-    is_local, is_local_server = url.host in _LOOPBACK, server.host in _LOOPBACK
+    is_local, is_local_server = _is_local(url.host), _is_local(server.host)
     if url.scheme == "https" and (is_local_server or not is_local):
         return
     if url.scheme == "http" == server.scheme and is_local == is_local_server:
         return
     shown = visible(str(url.copy_with(userinfo=b"", query=None, fragment=None)), _MAX_SHOWN)
     raise SignInError(f"The server leads to {shown}, which is not a safe address to sign in at.")
+
+
+def _is_local(host: str) -> bool:
+    """Return whether a host is this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.rstrip(".").rpartition(".")[2].lower() == "localhost"
+    return address.is_loopback or address.is_unspecified or bool(getattr(address, "ipv4_mapped", None))

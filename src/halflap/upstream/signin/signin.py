@@ -19,7 +19,13 @@ from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededErr
 from halflap.core.text import visible
 from halflap.core.values import CallContext, person_of
 from halflap.upstream.signin.credentials import Credentials, CredentialStore
-from halflap.upstream.signin.provider import PersonProvider, client_provider, renew, sign_in_client
+from halflap.upstream.signin.provider import (
+    PersonProvider,
+    client_provider,
+    renew,
+    revoke,
+    sign_in_client,
+)
 from halflap.upstream.signin.redirect import Redirect
 
 if TYPE_CHECKING:
@@ -118,16 +124,10 @@ class SignIn(httpx2.Auth):
     async def sign_out(self) -> bool:
         """Forget the credentials, and revoke them where the server can; return whether there were any."""
         held = await self._held()
-        if held is not None and held.metadata is not None and held.metadata.revocation_endpoint is not None:
-            data = {
-                "token": held.tokens.refresh_token or held.tokens.access_token,
-                "client_id": held.client.client_id,
-                "client_secret": held.client.client_secret,
-            }
+        if held is not None:
             with suppress(httpx2.HTTPError, SignInError):
                 async with sign_in_client(self._url) as http:
-                    sent = {name: value for name, value in data.items() if value is not None}
-                    await http.post(str(held.metadata.revocation_endpoint), data=sent)
+                    await revoke(held, http)
         await asyncio.to_thread(self._store.remove, self._url, self._principal)
         return held is not None
 
