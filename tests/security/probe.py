@@ -1,10 +1,10 @@
-"""What a hostile ty would try, each as a function: run in place of ty, it prints what it got as ty's report.
+"""What a hostile ty would try, each as a function: run in place of ty, it reports what it got as diagnostics.
 
 Runs in the process that the attack is about, so it needs nothing but a few modules of the standard library.
 """
 
 # It prints what it got, and has no more of the library than it needs.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH109, PTH120, PTH123, PTH208, PTH211, T201
+# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH123, PTH208, PTH211, T201
 
 from __future__ import annotations
 
@@ -101,18 +101,15 @@ READING: dict[str, Attempt] = {
 
 REACHING: dict[str, Attempt] = {
     "read a file of the gateway's user": lambda: read(HOST["folder"] + "/private"),
-    "list the folders of others": lambda: os.listdir(".."),
-    "list the folders of others by their path": lambda: os.listdir(os.path.dirname(os.getcwd())),
     "write into its folder": lambda: write("left"),
-    "write over the program": lambda: write("program.py"),
-    "make a second name": lambda: os.link("program.py", "second"),
-    "rename the program": lambda: os.rename("program.py", "other.py"),
+    "write over the stubs": lambda: write("__builtins__.pyi"),
+    "make a second name": lambda: os.link("__builtins__.pyi", "second"),
+    "rename the stubs": lambda: os.rename("__builtins__.pyi", "__builtins__.pyi"),
     "remove the stubs": lambda: os.unlink("__builtins__.pyi"),
     "make a folder": lambda: os.mkdir("folder"),
     "make a link": lambda: os.symlink("/", "link"),
     "make a pipe": lambda: os.mkfifo("pipe"),
     "change who may read": lambda: os.chmod(".", 0o777),
-    "change who may list the folders": lambda: os.chmod("..", 0o777),
     "write where all may write": lambda: write(HOST["folder"] + "/left-" + os.urandom(8).hex()),
     "write into shared memory": write_into_shared_memory,
     "connect": connect,
@@ -180,13 +177,11 @@ def facts() -> dict[str, Any]:
 
 
 def main() -> None:
-    place = {"line": 1, "column": 1}
-    where = {"path": "program.py", "positions": {"begin": place, "end": place}}
-
+    begin = {"line": 0, "character": 0}
     told: list[dict[str, Any]] = []
 
     def tell(name: str, said: str) -> None:
-        told.append({"check_name": name, "description": said, "location": where})
+        told.append({"code": name, "message": said, "range": {"start": begin, "end": begin}})
 
     tell("facts", json.dumps(facts()))
     for name, attempt in ATTACKS[HOST["attacks"]].items():
@@ -196,8 +191,13 @@ def main() -> None:
             tell(name, f"refused: {errno.errorcode.get(error.errno or 0, error)}")
         else:
             tell(name, "refused: nothing there" if got in ("", []) else f"got: {got}")
-    print(json.dumps(told))
-    sys.exit(1)
+    # The second request only warms ty up; the third and the fourth are about the program.
+    handshake = {"capabilities": {"positionEncoding": "utf-32"}}
+    for number, result in ((1, handshake), (3, {"items": told}), (4, {"items": []})):
+        body = json.dumps({"id": number, "result": result})
+        print(f"Content-Length: {len(body)}\r\n\r\n{body}", end="", flush=True)
+    # To end with requests unread would take the answers back.
+    sys.stdin.read()
 
 
 main()

@@ -85,7 +85,7 @@ def test_without_locks_it_reaches_much(stand_in: StandIn, loot: Loot) -> None:
     # What an unprivileged user of the machine cannot do anyway.
     denied = {
         "read a file of the gateway's user", "see the gateway", "become another", "see its parent's limits",
-        "change its parent's limits", "list the folders of others", "list the folders of others by their path",
+        "change its parent's limits",
     }  # fmt: skip
     assert set(found.refused) <= denied | {"make a session", "leave its group"}
 
@@ -94,7 +94,7 @@ def test_without_locks_it_reaches_much(stand_in: StandIn, loot: Loot) -> None:
 def test_with_limits_alone_it_still_writes_into_no_file(stand_in: StandIn, loot: Loot) -> None:
     found = stand_in.attack("everything", loot, **MODES["limits-alone"])
     writing = {
-        "write into its folder", "write over the program", "write where all may write", "write into shared memory",
+        "write into its folder", "write over the stubs", "write where all may write", "write into shared memory",
     }  # fmt: skip
     assert writing <= set(found.refused)
 
@@ -102,8 +102,10 @@ def test_with_limits_alone_it_still_writes_into_no_file(stand_in: StandIn, loot:
 def test_it_has_three_descriptors_and_an_environment_of_ours(reached: tuple[str, Seen]) -> None:
     facts = reached[1].facts
     assert facts["open"] == [0, 1, 2]
-    assert set(facts["environment"]) <= {"HOME", "TY_MAX_PARALLELISM", "LD_LIBRARY_PATH", "LC_CTYPE"}
-    assert facts["files"] == ["__builtins__.pyi", "program.py"]
+    assert set(facts["environment"]) <= {
+        "HOME", "TY_MAX_PARALLELISM", "MALLOC_ARENA_MAX", "LD_LIBRARY_PATH", "LC_CTYPE",
+    }  # fmt: skip
+    assert facts["files"] == ["__builtins__.pyi"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user's ty is that user")
@@ -113,7 +115,7 @@ def test_for_root_it_is_another_user(reached: tuple[str, Seen]) -> None:
 
 @pytest.mark.parametrize("name", DEADLY)
 def test_what_ty_never_does_ends_it(name: str, stand_in: StandIn, loot: Loot) -> None:
-    assert stand_in.ending(name, loot) == "ty crashed (SIGSYS)"
+    assert stand_in.ending(name, loot).startswith("ty failed")
 
 
 @pytest.mark.parametrize("name", DEADLY)
@@ -134,7 +136,7 @@ def test_without_namespaces_it_runs_nothing_else(stand_in: StandIn, loot: Loot) 
 
 @pytest.mark.slow
 def test_without_locks_it_runs_a_shell(stand_in: StandIn, loot: Loot) -> None:
-    assert stand_in.ending("shell", loot, **CONTROL) == "ty failed with status 77"
+    assert stand_in.ending("shell", loot, **CONTROL).startswith("ty failed")
 
 
 @pytest.mark.slow
@@ -166,7 +168,7 @@ def user() -> Iterator[OrdinaryUser]:
     "mode", [pytest.param(mode, marks=[] if mode == "all-layers" else pytest.mark.slow) for mode in MODES]
 )
 def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser) -> None:
-    orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()),)}
+    orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()), "server")}
     answer = user.ask({"orders": orders, "code": "x: int = 'a'"})
     assert [one["rule"] for one in answer.get("diagnostics", [])] == ["invalid-assignment"], answer
     assert {name for name, why in answer["missing"].items() if why == "switched off"} == set(MODES[mode])

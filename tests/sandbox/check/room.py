@@ -1,30 +1,20 @@
-"""Where tests have programs examined: a loop in a thread, with an examiner on it."""
+"""An examiner on an event loop in a thread, for tests that are not asynchronous."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
-from support import children_of, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
-    from halflap.sandbox.check.inside.answer import Answer
-
-__all__ = ["PATIENT", "Room", "pid_of", "question", "soon"]
+__all__ = ["PATIENT", "Room", "pid_of", "question"]
 
 PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 """On a busy machine an examination may take its time, where time is not what the test is about."""
-
-
-def soon(true: Callable[[], object]) -> bool:
-    """Return whether something becomes true."""
-    return eventually(lambda: bool(true()))
 
 
 class Told(NamedTuple):
@@ -64,45 +54,30 @@ class Room:
         """Do something on the loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
-    def examine(self, code: str, stubs: str = "") -> Answer:
-        answer: Answer = self.do(self.examiner.examine(question(code, stubs)))
-        return answer
-
     def skipped(self, code: str, stubs: str = "") -> str:
         """Return the reason why a program is not examined; empty if it is."""
         try:
-            self.examine(code, stubs)
+            self.diagnostics(code, stubs)
         except CheckSkipped as skipped:
             return skipped.reason
         return ""
 
     def diagnostics(self, code: str, stubs: str = "") -> list[Told]:
-        found = self.examine(code, stubs).findings
-        return sorted(Told(one.rule, *at[:2], one.wrong) for at, one in found)
+        found = self.do(self.examiner.examine(question(code, stubs))).findings
+        return sorted(Told(one.rule, at.line, at.column, one.wrong) for at, one in found)
 
-    def running(self) -> list[int]:
-        """Return the processes in which ty, or what is run instead, runs."""
-        found = []
-        for pid in children_of(self.pid):
-            with contextlib.suppress(OSError):
-                if b"--output-format" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    found.append(pid)
-        return found
+    def works(self) -> bool:
+        return [one.rule for one in self.diagnostics("x: int = 'a'")] == ["invalid-assignment"]
 
     @property
-    def pid(self) -> int:
-        """The process that was started for the fork server."""
-        return pid_of(self.examiner)
-
-    @property
-    def place(self) -> str | None:
-        """The folder that it has among the files of the machine, if any."""
-        assert self.examiner.server is not None
-        place: str | None = self.examiner.server.report["place"]
-        return place
+    def report(self) -> dict[str, Any]:
+        """What the fork server reported when it started."""
+        report: dict[str, Any] = self.do(self.examiner.ready()).report
+        return report
 
 
 def pid_of(examiner: Examiner) -> int:
+    """Return the process that was started for the fork server."""
     assert examiner.server is not None
     assert examiner.server._process is not None
     return examiner.server._process.pid

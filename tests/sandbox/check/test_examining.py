@@ -34,8 +34,8 @@ print(sales['totalRevenue'] + 1)
 
 
 def test_awaiting_outside_a_function_is_no_mistake_and_a_mistake_has_its_place(room: Room) -> None:
-    examined = room.examine(f"{AWAITING}print(sales['totalRevenu'])\n", STUBS)
-    assert [at for at, _ in examined.findings] == [(11, 13, 11, 26)]
+    found = room.diagnostics(f"{AWAITING}print(sales['totalRevenu'])\n", STUBS)
+    assert [(one.line, one.column) for one in found] == [(11, 13)]
 
 
 @pytest.mark.parametrize(

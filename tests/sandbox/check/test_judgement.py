@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ import pytest
 
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
+from halflap.sandbox.check.inside.answer import Place
 from halflap.sandbox.check.inside.examine import examine
+from halflap.sandbox.check.inside.language_server import Diagnostic
 from sandbox.check.checkup import TOOLS, Checkup
 from sandbox.check.room import question
 from support import some
@@ -145,10 +146,8 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
 
 
 def test_a_rule_that_does_not_exist_yet_is_a_doubt() -> None:
-    place = {"line": 2, "column": 1}
-    where = {"path": "program.py", "positions": {"begin": place, "end": place}}
-    report = json.dumps([{"check_name": "a-new-rule", "description": "said otherwise", "location": where}])
-    found = examine(question(f"{CLOSED}x: int = 'a'"), lambda *_: report.encode()).findings
+    report = [Diagnostic("a-new-rule", Place(2, 1, 2, 1), "said otherwise")]
+    found = examine(question(f"{CLOSED}x: int = 'a'"), lambda *_: report).findings
     assert [(one.rule, one.certain) for _, one in found] == [("a-new-rule", False)]
 
 

@@ -1,11 +1,10 @@
-"""Has programs examined in processes that are not the gateway: one that parses them, and one for each run of ty."""
+"""Has each program examined in a pair of processes: one that parses and judges it, and ty."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
-import signal
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from halflap.sandbox.check.inside.answer import Answer
-from halflap.sandbox.check.inside.profile import ANSWER, PROGRAM, QUESTION, REPORT, STUBS
+from halflap.sandbox.check.inside.profile import ANSWER, QUESTION
 from halflap.sandbox.jail.pool import Pool
 from halflap.sandbox.jail.protocol import Frames, MisuseError, frame
 from halflap.sandbox.turns import Turns
@@ -26,16 +25,13 @@ __all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty", "read_answer"]
 
 _PROFILE = "halflap.sandbox.check.inside.profile"
 _LARGEST_CODE = 256 * 1024
-_LARGEST_REPORT = 4 * 1024 * 1024
 _LARGEST_QUESTION = 8 * 1024 * 1024
-_ALLOWED = {PROGRAM: _LARGEST_QUESTION, STUBS: _LARGEST_QUESTION, ANSWER: 1024 * 1024}
-"""What an examination may send, and the most bytes of each."""
-_MOST_RUNS = 2
+_LARGEST_ANSWER = 1024 * 1024
 _AT_ONCE = 3
 """One of them is kept for a principal who has no other check running."""
-_IDLE = 2
+_IDLE = 1
+_REFILL_AFTER_SECONDS = 0.05
 _CHUNK = 1 << 16
-_FOUND_SOMETHING = 1
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
 
@@ -103,11 +99,13 @@ class Examiner:
         return self._pool.server
 
     async def ready(self) -> ForkServer:
-        """Start the fork server, if there is none; raise `CheckSkipped` if it cannot be started."""
+        """Start the fork server and processes for the next program; raise `CheckSkipped` if that fails."""
         try:
-            return await self._pool.start()
+            server = await self._pool.start()
         except OSError as error:
             raise CheckSkipped(f"its process could not be started: {error}") from error
+        self._pool.refill(_IDLE)
+        return server
 
     async def examine(self, question: Mapping[str, Any], principal: str = "local") -> Answer:
         """Return what is found in a program, or raise `CheckSkipped`."""
@@ -128,35 +126,13 @@ class Examiner:
             raise CheckSkipped("its process crashed") from None
 
     async def _examine(self, question: bytes) -> Answer:
-        loop, texts = asyncio.get_running_loop(), list[bytes]()
+        loop, frames = asyncio.get_running_loop(), Frames({ANSWER: _LARGEST_ANSWER})
         async with self._child() as child:
             await loop.sock_sendall(child.channel, frame(QUESTION, question))
-            async for kind, body in _frames(child):
-                if kind == ANSWER:
-                    return read_answer(body)
-                texts.append(body)
-                if len(texts) > 2 * _MOST_RUNS:
-                    raise CheckSkipped("its answer could not be read")
-                if len(texts) % 2 == 0:
-                    report = await self._run_ty(*texts[-2:])
-                    await loop.sock_sendall(child.channel, frame(REPORT, report))
-            raise EOFError
-
-    async def _run_ty(self, program: bytes, stubs: bytes) -> bytes:
-        """Run ty over a program and its stubs, and return its report."""
-        loop, report = asyncio.get_running_loop(), bytearray()
-        async with self._child() as child:
-            await loop.sock_sendall(child.channel, frame(PROGRAM, program) + frame(STUBS, stubs))
             while part := await loop.sock_recv(child.channel, _CHUNK):
-                report += part
-                if len(report) > _LARGEST_REPORT:
-                    raise CheckSkipped("ty printed too much")
-            code = await _exit_code(child)
-        if code < 0:
-            raise CheckSkipped(f"ty crashed ({signal.Signals(-code).name})")
-        if code > _FOUND_SOMETHING:
-            raise CheckSkipped(f"ty failed with status {code}")
-        return bytes(report)
+                for _, body in frames.add(part):
+                    return read_answer(body)
+            raise EOFError
 
     @contextlib.asynccontextmanager
     async def _child(self) -> AsyncIterator[Child]:
@@ -175,7 +151,8 @@ class Examiner:
             raise CheckSkipped("its process crashed") from None
         finally:
             child.kill()
-            self._pool.refill(_IDLE)
+            # The next pair warms up, but not while the program starts: that would take its CPU time.
+            asyncio.get_running_loop().call_later(_REFILL_AFTER_SECONDS, self._pool.refill, _IDLE)
 
     def _instructions(self) -> dict[str, Any]:
         return asdict(self._orders) | {
@@ -194,10 +171,3 @@ async def _exit_code(child: Child) -> int:
     if ended is None or ended.code is None:
         raise _ServerLostError
     return ended.code
-
-
-async def _frames(child: Child) -> AsyncIterator[tuple[bytes, bytes]]:
-    loop, frames = asyncio.get_running_loop(), Frames(_ALLOWED)
-    while part := await loop.sock_recv(child.channel, _CHUNK):
-        for one in frames.add(part):
-            yield one

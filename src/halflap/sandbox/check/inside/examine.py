@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
 from halflap.sandbox.check.inside.calls import tool_calls, unawaited_calls, unbound_names
@@ -18,6 +17,9 @@ from halflap.sandbox.check.inside.reads import AWAITABLE, Reads, Record, describ
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tree import Tree
 
+if TYPE_CHECKING:
+    from halflap.sandbox.check.inside.language_server import Diagnostic
+
 __all__ = ["examine"]
 
 _NAME = "program.py"
@@ -26,8 +28,8 @@ _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
 _MAX_KEYS = 100
 _NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
-RunTy = Callable[[str, str], bytes]
-"""Runs ty over a program and its stubs, and returns the report (`--output-format gitlab`)."""
+RunTy = Callable[[str, str], list["Diagnostic"]]
+"""Returns what ty reports about a program with these stubs."""
 
 
 def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
@@ -78,24 +80,6 @@ def _parse(code: str) -> ast.Module:
     return module
 
 
-class _Diagnostic(NamedTuple):
-    """What ty says about a place in the program."""
-
-    rule: str
-    place: Place
-    message: str
-
-
-def _read_report(report: bytes) -> Iterator[_Diagnostic]:
-    for one in json.loads(report.decode("utf-8", "replace")):
-        rule, where = one["check_name"], one["location"]
-        # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
-        if where["path"] == _NAME and rule != _SYNTAX:
-            begin, end = where["positions"]["begin"], where["positions"]["end"]
-            place = Place(begin["line"], begin["column"], end["line"], end["column"])
-            yield _Diagnostic(rule, place, one["description"].removeprefix(f"{rule}: "))
-
-
 class _Examination:
     """Judges what ty objects to. Judged before the probes are answered, uses of values ask them."""
 
@@ -106,20 +90,23 @@ class _Examination:
         self._probes = Probes()
         self._records = [Record(*one) for one in question["records"]]
         self._reads = Reads(tree, self._guards, self._records, self._probes)
-        self._objections: list[tuple[_Diagnostic, list[ast.AST]]] = []
+        self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
 
     def verdicts(self, run_ty: RunTy) -> list[tuple[Any, Verdict]]:
         code, plain = self._question["code"], as_plain_functions(self._tree)
         first = rewrite(code, self._tree, plain)
-        found = _read_report(run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}"))
-        self._objections = [(one, first.nodes_at(one.place)) for one in found]
+        found = run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}")
+        # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
+        self._objections = [(one, first.nodes_at(one.place)) for one in found if one.rule != _SYNTAX]
         judged = list(self._judge())
         if self._probes:
             edits = self._probes.edits()
             both = {node: plain.get(node, []) + edits.get(node, []) for node in plain | edits}
             second = rewrite(code, self._tree, both)
             stubs = f"{self._question['traced']}\n{DECLARATIONS}\n{self._probes.declarations()}"
-            self._probes.read(second, [one.place for one in _read_report(run_ty(second.text, stubs))])
+            self._probes.read(
+                second, [one.place for one in run_ty(second.text, stubs) if one.rule != _SYNTAX]
+            )
             judged = list(self._judge())
         return judged
 

@@ -51,9 +51,8 @@ class Profile(server.Profile):
         self._has_landlock = found.has_landlock
         return {"layers": ["seccomp", *found.layers], "missing": found.missing, "failed_modules": failed}
 
-    def child(self, channel: int, number: int) -> None:
+    def child(self, channel: int) -> None:
         """Lock the process, report that, wait for a program and run it."""
-        del number
         try:
             opened = self._enter(channel)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, no program may run here

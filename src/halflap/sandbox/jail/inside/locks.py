@@ -238,12 +238,6 @@ def leave_files(furnish: Callable[[], None] | None = None, room: bytes = b"size=
     _libc.sethostname(b"halflap", 7)
 
 
-def mount_folder(path: str, room: bytes) -> None:
-    """Mount a folder in memory, in which files can be written but not executed."""
-    flags = ctypes.c_ulong(_NOSUID | _NODEV | _NOEXEC)
-    _check(_libc.mount(b"none", path.encode(), b"tmpfs", flags, room), "mount")
-
-
 # Landlock ----------------------------------------------------------------------------------------------------
 
 

@@ -6,10 +6,9 @@ with a class `Profile`, derived from the one below, that knows what the children
 
 1. `prepare(orders)` runs once. It imports and warms up what children need, then gives up rights (`locks.confine` does most of
    it), and returns a JSON report for the gateway: `layers`, `missing`, and whatever else the gateway's side reads.
-2. `child(channel, number)` runs in each forked child, in its own session. It locks the process
+2. `child(channel)` runs in each forked child, in its own session. It locks the process
    (`locks.lock`), then serves its channel. It need not return; if it does, the child exits.
-3. `forking(number)` runs in the server before a child is forked, `ended(number)` after it is gone, `close()` when the
-   gateway is gone.
+3. `close()` runs when the gateway is gone.
 
 The control socket is a stream. To the server: one line of JSON (the orders), then `ORDER` structs, `FORK` with the child's
 end of its channel, or `KILL`, which ends the child's whole session. From the server: the report, then a line for each child
@@ -41,14 +40,8 @@ class Profile:
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def forking(self, number: int) -> None:
-        """Choose what a child is to find."""
-
-    def child(self, channel: int, number: int) -> None:
+    def child(self, channel: int) -> None:
         raise NotImplementedError
-
-    def ended(self, number: int) -> None:
-        """Remove what a child left."""
 
     def close(self) -> None:
         """Remove what the server itself left."""
@@ -123,13 +116,11 @@ class _Server:
         return True
 
     def _fork(self, number: int, channel: int) -> None:
-        self._profile.forking(number)
         try:
             pid = os.fork()
         except OSError:
             # The machine has no process left for this one; the others continue.
             os.close(channel)
-            self._profile.ended(number)
             self._report(number)
             return
         if pid == 0:
@@ -140,7 +131,7 @@ class _Server:
                 # What comes through a socket would be inherited by what the child executes.
                 os.set_inheritable(channel, False)
                 os.setsid()
-                self._profile.child(channel, number)
+                self._profile.child(channel)
             finally:
                 # A child never continues as the server.
                 os._exit(1)
@@ -173,7 +164,6 @@ class _Server:
                     with contextlib.suppress(OSError):
                         os.killpg(pid, signal.SIGKILL)
                 del self._pids[number]
-                self._profile.ended(number)
                 self._report(
                     number,
                     code=os.waitstatus_to_exitcode(status),
