@@ -204,6 +204,8 @@ def test_a_tag_that_is_missing_in_some_objects_keeps_variants_apart() -> None:
     person = {"object": "user", "id": "a", "type": "person", "person": {"email": "x"}}
     fits = validator(infer([person, {"object": "user", "id": "b"}] * 6))
     assert not fits.is_valid({**person, "person": {}})
+    fits = validator(infer([{"type": "a", "x": 1}, {"type": "b", "x": "z"}, {"x": True, "y": 1}]))
+    assert not fits.is_valid({"x": "z"})
 
 
 def test_a_status_that_changes_nothing_else_makes_no_variants() -> None:

@@ -1,9 +1,9 @@
 """Learn what tools return from what they returned.
 
-A `Shape` counts what was seen at every place of a tool's results and keeps none of their values. Shapes merge
-associatively and commutatively, so live results, a log and another gateway's export add up in any order. Read `shape`
-first, then `merge`; `infer` makes shapes fast; `schema_of` and `type_of` say what a shape means, `confidence` how
-certain it is, `drift` what changed. This package does no I/O and does not know what a tool call is.
+A `Shape` counts what was seen at every place of a tool's results and stores none of their values. Merging shapes is
+associative and commutative, so live results, a log and another gateway's export add up in any order. Read `shape` first,
+then `merge`; `infer` makes shapes of results, `schema_of` turns them into JSON Schema and types, `confidence` estimates how
+certain they are, `drift` compares them. This package does no I/O and has no notion of tool calls.
 """
 
 from halflap.learn.codec import from_json, to_json

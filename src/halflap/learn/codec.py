@@ -1,4 +1,4 @@
-"""Shapes as JSON, with a version. The same shape is always written the same."""
+"""Shapes as JSON, with a version. Equal shapes are written identically."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _record(tag: Tag | None, record: Record) -> dict[str, Any]:
 
 
 def from_json(data: Any, where: str = "") -> Shape:
-    """Read a shape and trust nothing in it; `where` begins the paths in errors.
+    """Read an untrusted shape; `where` begins the paths in errors.
 
     Raises `ShapeTooNewError` for a newer version, `ShapeError` for anything that no version wrote.
     """
@@ -137,7 +137,7 @@ class _PlaceForm(_Form):
             raise ShapeError("The shape cannot be read: it is deeper than it says.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
-            # What was a tag by earlier rules, or by those of another gateway, may be data by ours.
+            # A tag by the rules of an earlier version, or of another gateway, may be data by ours.
             tag = Tag(*form.tag) if form.tag is not None and is_tag_value(form.tag[1]) else None
             records[tag] = merge_records(records.get(tag, Record()), form.read(left - 1))
         return Place(
@@ -163,7 +163,7 @@ class _RecordForm(_Form):
 
     def read(self, left: int) -> Record:
         keys = {name: Key(form.read(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
-        # As with tags, what was a name may be data.
+        # As with tags, a name may now be data.
         data = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
         names = {name: key for name, key in keys.items() if is_name(name)}
         rest = reduce(merge_optional, data, None if self.rest is None else self.rest.read(left))

@@ -15,9 +15,9 @@ _DEVIATIONS = 1.645
 def confidence(shape: Shape, *, enums: bool = False) -> float:
     """Return a lower bound of the chance that the next result, for arguments not seen yet, brings nothing new.
 
-    Of n different calls, take those that alone showed something: had they come last, they would have been news.
-    Their share estimates how often news comes (Good-Turing). Wilson's upper bound of that share makes few calls
-    count for little: with no news at all, it takes 52 calls to reach 0.95.
+    A call whose result alone showed something would have brought news, had it come last. The share of such calls estimates
+    how often the next one brings news (Good-Turing). Wilson's upper bound of that share makes few calls count for little:
+    with no news at all, it takes 52 calls to reach 0.95.
     """
     calls = shape.sample.size()
     if not calls:
@@ -31,7 +31,7 @@ def confidence(shape: Shape, *, enums: bool = False) -> float:
 
 
 def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
-    """Yield the digests of arguments whose results alone showed something that is in the shape."""
+    """Yield the digests of arguments whose results alone showed something in the shape."""
     tallies: list[Tally] = []
     kinds = dict(place.kinds)
     if "number" in kinds and "integer" in kinds:

@@ -12,7 +12,7 @@ from halflap.learn.variants import Objects, objects_of
 from halflap.schema import path_of
 
 STABLE = 0.95
-"""From this confidence on, what contradicts a shape is a change of the tool. Doubling the calls needed: 0.975."""
+"""Above this confidence, what contradicts a shape is a change of the tool. 0.975 would need twice as many calls."""
 _MOST_CHANGES = 100
 
 What = Literal["new-key", "missing-key", "new-type", "lost-format", "new-variant"]
@@ -33,7 +33,7 @@ class Change:
 
 
 def changes(before: Shape, now: Shape) -> tuple[Change, ...]:
-    """List what a shape, even of a single result, has that the one before did not have."""
+    """List what a shape, which may be of a single result, has that an earlier one did not have."""
     return tuple(sorted(set(islice(_of_place(before.root, now.root, ""), _MOST_CHANGES))))
 
 

@@ -1,4 +1,4 @@
-"""The formats that a string may have: each string has at most one, and it is one that every validator grants."""
+"""The formats of strings: each string has at most one, which every validator accepts."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _FORMATS = {
     "ipv4": rf"{_BYTE}(?:\.{_BYTE}){{3}}",
 }
 PATTERNS = {name: re.compile(pattern) for name, pattern in _FORMATS.items()}
-"""A date-time has its distance from UTC; without, it is `date-time-local`, as OpenAPI names it."""
+"""A date-time has its offset from UTC; without one it is `date-time-local`, as in OpenAPI."""
 FORMATS = tuple(PATTERNS)
 _LINES = {name: re.compile(f"(?:(?:{pattern})\n)++").fullmatch for name, pattern in _FORMATS.items()}
-"""For many texts at once, each with a line break behind it."""
+"""For many texts together, each followed by a line break."""
 
 
 def format_of(text: str) -> str:

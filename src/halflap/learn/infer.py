@@ -1,8 +1,7 @@
-"""Observe results, fast; the shape equals that of every single result, merged.
+"""Infer the shape of many results at a time. It equals the shapes of the single results, merged.
 
-Results are observed many at a time, column by column: a column has what many results have at one place. Most of the
-work is a few calls of C functions for each column. Which arguments the values answer is looked up only where something
-is new.
+Results are observed column by column: a column has the values of many results at one place, so a few calls of C functions
+do most of the work. The digests of arguments are looked up only where something is new.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from halflap.learn.shape import (
 if TYPE_CHECKING:
     Object = dict[Any, Any]
     Digests = int | Iterable[int]
-    """One for each value of a column, or the one of all."""
+    """One for each value of a column, or one for all."""
 
 _AT_ONCE = 2_048
-"""Values in one column. Doubling it doubles what a large result takes beside its shape, some 100 KB a level."""
+"""Values in one column. Doubling it doubles the memory for a large result besides its shape: some 100 KB a level."""
 _KEYS_AT_ONCE = 65_536
 """Keys of the objects in one column; likewise."""
 _DATA = "\0"
-"""Instead of a name: the key of values under keys that are data, none of which are kept."""
+"""The key of all values under keys that are data; none of them are stored."""
 _KIND_OF: dict[type, str] = {
     type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
 }  # fmt: skip
@@ -67,7 +66,7 @@ def infer(values: Iterable[Any], digests: Iterable[int] = repeat(0), *, keep_val
 
 
 class Observer:
-    """Observes any number of results; with `values`, strings that could be names are kept while they are few."""
+    """Observes any number of results; with `values`, strings that could be names are stored while they are few."""
 
     def __init__(self, *, values: bool = False) -> None:
         self._keeps_all = values
@@ -76,8 +75,8 @@ class Observer:
         self._digests: set[int] = set()
         self._times: list[float] = []
         self._deepest = DEEPEST
-        self._made = [1] + [0] * DEEPEST
-        """How many places were made on each level."""
+        self._created = [1] + [0] * DEEPEST
+        """Places created on each level."""
 
     def observe(self, values: Sequence[Any], digests: Sequence[int], times: Sequence[float] = ()) -> None:
         """Count results, each with the digest of the arguments it answers; `times` are in seconds."""
@@ -91,7 +90,7 @@ class Observer:
             self._column(self._root, values, _one_or_all(digests), 0, None)
 
     def shape(self) -> Shape:
-        """Return what was observed. Nothing may be observed afterwards."""
+        """Return the shape of everything observed. The observer must not be used afterwards."""
         first, last = self._times or (None, None)
         root, sample = cut_below(self._root, self._deepest), Sample.of(self._digests)
         return bounded(Shape(root, self._observations, sample, first, last, self._deepest))
@@ -128,8 +127,8 @@ class Observer:
             place.format = ""
 
     def _keep(self, place: Place, values: Sequence[Scalar], digests: Digests, key: str | None) -> None:
-        """Keep values if all may be kept and they are few."""
-        # Most often, the first value shows that none is kept.
+        """Store values if all may be stored and they are few."""
+        # Mostly, the first value already shows that none is stored.
         if place.values is not None and self._may_keep(values[0], key):
             different = place.values.keys() | values
             if len(different) <= MOST_VALUES and all(self._may_keep(value, key) for value in different):
@@ -207,7 +206,7 @@ class Observer:
         level: int,
         key: str | None,
     ) -> None:
-        """Observe what is in arrays or objects; not all at once, since one may have millions of values."""
+        """Observe what is in arrays or objects, in parts, since one may have millions of values."""
         if place is None:
             return
         values = chain.from_iterable(collections)
@@ -219,10 +218,10 @@ class Observer:
             self._column(place, column, _slice(whose, start, start + len(column)), level, key)
 
     def _new_place(self, above: Place, level: int) -> Place | None:
-        """Make a place; if there is no room for it, this level and those below are dropped for good."""
+        """Make a place; if there is no room for it, drop this level and those below permanently."""
         if level <= self._deepest:
-            self._made[level] += 1
-            if sum(self._made[: level + 1]) > MOST_PLACES:
+            self._created[level] += 1
+            if sum(self._created[: level + 1]) > MOST_PLACES:
                 self._deepest = level - 1
                 _prune(self._root, self._deepest)
         if level <= self._deepest:
@@ -232,7 +231,7 @@ class Observer:
 
 
 class _Lazy:
-    """Digests that are looked up when they are first needed, which is rare."""
+    """Digests that are looked up when first needed, which is rare."""
 
     __slots__ = ("_digests", "_look_up")
 
@@ -288,7 +287,7 @@ def _are_alike(rows: Sequence[Object]) -> bool:
 def _columns_of(
     rows: Sequence[Object], names: AbstractSet[Any], *, are_alike: bool
 ) -> dict[Any, Sequence[Any]]:
-    """Return what objects have under names; with `are_alike`, they have the same keys, all of which are names."""
+    """Return the values under names; with `are_alike`, all objects have the same keys, which are all names."""
     if are_alike:
         return dict(zip(rows[0], zip(*map(dict.values, rows), strict=True), strict=True))
     columns: dict[Any, list[Any]] = {name: [] for name in names}
@@ -313,7 +312,7 @@ def _tags_of(rows: Sequence[Object], *, are_alike: bool) -> list[Tag | None]:
 
 
 def _new_names(record: Record, keys: AbstractSet[Any]) -> list[str]:
-    """Return names that a record does not have yet; with too many, its keys are data from now on."""
+    """Return names that a record does not have yet; if it gets too many, turn all its keys into data."""
     names: list[str] = []
     if record.crowded:
         return names
@@ -329,7 +328,7 @@ def _new_names(record: Record, keys: AbstractSet[Any]) -> list[str]:
 
 
 def _prune(place: Place, levels: int) -> None:
-    """Drop everything deeper than some levels below a place. What is still being counted there has no effect."""
+    """Drop everything deeper than some levels below a place. Counting there may continue, without effect."""
     below = place.below()
     if levels:
         for inner in below:

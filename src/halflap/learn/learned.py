@@ -17,9 +17,9 @@ Outcome = Literal["structured", "text", "error"]
 OUTCOMES: tuple[Outcome, ...] = ("structured", "text", "error")
 _K = TypeVar("_K")
 _AT_ONCE = 1_000
-"""Results of a tool observed at once. Half as many take a tenth longer."""
+"""Results of a tool observed together. Half as many take a tenth longer."""
 _LARGE = 65_536
-"""A result of this many bytes is observed now, while it is in the processor's caches."""
+"""A result of this many bytes is observed immediately, while it is in the processor's caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Learned:
 
     @property
     def has_values(self) -> bool:
-        """Whether it has values that are kept with `learning.values` only."""
+        """Whether it has values that are stored only with `learning.values`."""
         return self != self.without_values()
 
     def without_values(self) -> Learned:
-        """Return it as it would have been learned without `learning.values`."""
+        """Return what would have been learned without `learning.values`."""
         shapes = (self.structured, self.text, self.error)
         return Learned(*(replace(shape, root=_without_values(shape.root)) for shape in shapes))
 
@@ -60,13 +60,13 @@ class Learned:
 
 
 def _without_values(place: Place, name: str | None = None) -> Place:
-    """Keep no values but the words and booleans under tag keys."""
+    """Remove all values except the words and booleans under tag keys."""
     is_kept = not place.values or (name in TAG_KEYS and all(map(is_tag_value, place.values)))
     return replace(with_inner(place, _without_values), values=place.values if is_kept else None)
 
 
 class Observations(Generic[_K]):
-    """Results of many tools, by a key for each; those of one tool are observed many at a time, which is faster."""
+    """Collects results of many tools by key, and observes those of one tool together, which is faster."""
 
     def __init__(self, *, values: bool, most_bytes: int) -> None:
         """At most this many bytes of results wait to be observed."""

@@ -86,7 +86,7 @@ def join_records(one: Record, other: Record) -> Record:
 
 
 def unnamed(place: Place) -> Place:
-    """Return a place as it is under keys that are data, where no values are kept."""
+    """Return a place as it is under keys that are data, where no values are stored."""
     return replace(place, values=None if "string" in place.kinds else {})
 
 
@@ -152,7 +152,7 @@ def cut_below(place: Place, levels: int) -> Place:
 
 
 def with_inner(place: Place, change: Callable[[Place, str | None], Place]) -> Place:
-    """Return a place with every place right below it changed; `change` gets its name, too."""
+    """Return a place with every place directly below it changed; `change` also gets its name."""
 
     def changed(inner: Place | None) -> Place | None:
         return None if inner is None else change(inner, None)
@@ -165,7 +165,7 @@ def with_inner(place: Place, change: Callable[[Place, str | None], Place]) -> Pl
 
 
 def is_lost(before: Shape, after: Shape) -> bool:
-    """Return whether names, variants or levels of a shape are gone because too much was merged with it."""
+    """Return whether a shape lost names, variants or levels because too much was merged with it."""
     return bool(before.observations) and not set(_paths(before.root)) <= set(_paths(after.root))
 
 

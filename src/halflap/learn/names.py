@@ -1,7 +1,7 @@
-"""Distinguish names, which a server's author wrote, from data: only names are kept.
+"""Distinguish names, which a server's author wrote, from data: only names are stored.
 
-The rules look at how a key is built, not at what its words mean. What passes as a name although it is data is found
-by its company: many keys with the same under them are a map, see `variants`.
+The rules look at how a key is built, not at what its words mean. Data that passes as a name is found by its siblings: many
+keys with values of the same form are a map, see `variants`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TAG_RANKS = {
         )
     )
 }
-"""The keys whose values tell what kind of object it is; of several in one object, the first here counts."""
+"""The keys whose values tell the kind of an object; of several in one object, the first here counts."""
 TAG_KEYS = frozenset(TAG_RANKS)
 
 _MOST_WORDS = 5
@@ -31,12 +31,12 @@ _MOST_DIGITS = 3
 _MOST_RUNS = 3
 _MANY_WORDS = 4
 _OBVIOUS = re.compile(r"[0-9A-Fa-f]{8}-[0-9A-Fa-f-]{27}|[a-z_-]*[0-9]{6,}|[0-9]+").fullmatch
-"""The most frequent data: each such key is new, so remembering what it is would not help."""
+"""The most frequent data. Each such key is new, so caching the verdict would not help."""
 _STANDARD = re.compile(
     r"@(?:odata\.\w+|xmlns(?::\w+)?|xsi:\w+|attributes|base|context|graph|id|index|language|list|set|timestamp|type|value|version)"
     r"|\#(?:text|cdata-section|comment)|[+-]\d"
 ).fullmatch
-"""Keywords of JSON-LD, OData and of XML made JSON, which begin as a handle or a channel would; and `+1`."""
+"""Keywords of JSON-LD, OData and XML converted to JSON, which begin like a handle or a channel; and `+1`."""
 _SIGNS = re.compile(
     r"""
       [@/\\=<>{}`"\#]|%[0-9A-Fa-f]{2}|\[\d                  # addresses, paths, queries, markup
@@ -60,7 +60,7 @@ _VALUE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}").fullmatch
 
 
 def is_name(key: Any) -> bool:
-    """Return whether a key is a name and not an identifier, an address, a number or other data."""
+    """Return whether a key is a name, and not an identifier, an address, a number or other data."""
     if type(key) is not str or len(key) > LONGEST_TEXT:
         return False
     return _OBVIOUS(key) is None and _is_name(key)
@@ -89,7 +89,7 @@ def _is_name(key: str) -> bool:
 
 
 def _is_word(part: str) -> bool:
-    """Return whether letters and digits look chosen, and not counted up or drawn at random."""
+    """Return whether letters and digits look chosen, not counted up or drawn at random."""
     if _HEX(part):
         return False
     runs = _RUNS(part)
@@ -102,13 +102,13 @@ def _is_word(part: str) -> bool:
 
 
 def _is_speakable(words: list[str]) -> bool:
-    """Return whether the words of a camel-case name could be spoken, and are not cut up into single letters."""
+    """Return whether the words of a camel-case name are pronounceable, and not mostly single letters."""
     is_cut_up = len(words) > _MANY_WORDS and len("".join(words)) < 3 * len(words)
     return not is_cut_up and not any(map(_CONSONANTS, words))
 
 
 def is_tag_value(value: Any) -> bool:
-    """Return whether a value under a tag key may be kept: a boolean, or a word such as a program would use."""
+    """Return whether a value under a tag key may be stored: a boolean, or a word that a program would use."""
     return type(value) is bool or (
         type(value) is str and len(value) <= LONGEST_TEXT and _is_word_of_a_program(value)
     )

@@ -1,6 +1,6 @@
-"""A shape as JSON Schema 2020-12, and as the `schema.Type` that stubs, signatures and the graph use.
+"""Turn a shape into JSON Schema 2020-12, and into the `schema.Type` that stubs, signatures and the graph use.
 
-Everything that was seen validates against the schema, and little else.
+Everything that was seen validates against the schema, and little else does.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from halflap.schema import ANY, PLAIN, Field, Type, union
 
 _Schema = dict[str, Any]
 _MOST_PLACES = 3_000
-"""Places of a type; deeper levels are cut off. Doubling it doubles what the largest stubs take to write and check."""
+"""Places of a type; deeper levels are cut off. Doubling it doubles the time to write and check the largest stubs."""
 
 
 def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
     """Return the JSON Schema of a shape.
 
-    With `enums`, few strings that repeat are enumerated, where values were kept. `x-halflap` has the evidence at the
-    root, and marks places below which something was cut off.
+    With `enums`, strings that repeat are enumerated where values were stored. `x-halflap` has the evidence at the root,
+    and marks places where deeper levels were left out.
     """
     schema = _of_place(shape.root, enums)
     schema["x-halflap"] = {
@@ -100,7 +100,7 @@ def _plain(place: Place, kinds: list[str], enums: bool) -> _Schema:
 def _of_objects(objects: Objects, enums: bool) -> _Schema:
     """Write what holds for all objects at a place, and under `anyOf` what holds for each variant alone."""
     every = objects.every
-    # Other keys have a schema: then all keys need one here, or the one of other keys would apply to them.
+    # `additionalProperties` applies to every key that is not listed beside it.
     keys = objects.shared if every.rest is None else every.keys
     schema = _keys({name: _of_place(key.place, enums) for name, key in keys.items()}, _required(every))
     if every.rest is not None:
@@ -122,7 +122,7 @@ def _required(record: Record) -> set[str]:
 def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
     """Write what holds for each variant alone, and that other values of a tag are possible."""
     always = _required(objects.every)
-    # An object has the tag that comes first, so those of later keys have none of these.
+    # An object has one tag, the first by rank, so variants with later keys exclude the earlier tags.
     earlier: dict[str, _Schema] = {}
     for key, variants in groupby(objects.variants, lambda variant: variant.key):
         known: list[Scalar] = []
@@ -146,7 +146,7 @@ def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
 def type_of(
     shape: Shape, *, enums: bool = False, is_opaque: Callable[[Record], bool] = lambda _: False
 ) -> Type:
-    """Return the type of a shape; objects of which a program sees no fields are `is_opaque`."""
+    """Return the type of a shape; `is_opaque` recognises objects whose fields a program does not see."""
     return _TypeBuilder(is_opaque, enums=enums).of_place(_fitting(shape.root))
 
 

@@ -1,4 +1,4 @@
-"""Infer a JSON Schema from a value and merge two schemas, for code that keeps schemas instead of shapes."""
+"""Infer a JSON Schema from a value, and merge two schemas, for code that works with schemas instead of shapes."""
 
 from __future__ import annotations
 

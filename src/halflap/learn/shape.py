@@ -1,8 +1,7 @@
-"""The shape of a tool's results: what was seen at every place, counted, and never the results themselves.
+"""The shape of a tool's results: counts of what was seen at every place, never the results themselves.
 
-`infer` makes shapes, `merge` adds them up. A shape never changes; places and records change only while an observer
-builds them. Limits are rules about the set of everything seen, never about its order, so that merging stays associative
-and commutative.
+Shapes are immutable; places and records change only while an observer builds them. Limits depend on the set of everything
+seen, never on its order, so that merging stays associative and commutative.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ MOST_VARIANTS = 16
 MOST_VALUES = 16
 """Distinct values kept at a place; with more, none is kept."""
 DEEPEST = 32
-"""Levels looked at. The root is level 0."""
+"""Levels observed. The root is level 0."""
 MOST_PLACES = 50_000
 """Places of a shape; with more, its deepest levels are cut off. Doubling it doubles the memory a hostile tool takes."""
 MOST_DIGESTS = 256
-"""Distinct arguments counted exactly; beyond, their number is estimated with an error of about 6 %."""
+"""Distinct arguments counted exactly; beyond that, their number is estimated with an error of about 6 %."""
 LONGEST_TEXT = 64
 """Characters of a key or a value that is kept."""
 
@@ -41,14 +40,14 @@ _DIGESTS = 1 << 64
 
 @dataclass(slots=True)
 class Tally:
-    """How often something was seen, and whether with one set of arguments only."""
+    """How often something was seen, and whether only for one set of arguments."""
 
     times: int = 0
     once: int | None = None
     """The digest of those arguments; None if there were several, or if it was never seen."""
 
     def count(self, times: int, digests: int | Iterable[int]) -> None:
-        """Count it for arguments: with one digest, or with several, which are looked up only if they can matter."""
+        """Count it for one digest of arguments, or for several, which are iterated over only if they can matter."""
         if self.once is not None or not self.times:
             whose = repeat(digests, 1) if isinstance(digests, int) else iter(digests)
             one = next(whose) if self.once is None else self.once
@@ -67,7 +66,7 @@ def add(one: Tally, other: Tally) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The smallest digests of the arguments seen: exact while they are few, else enough for an estimate."""
+    """The smallest digests of the arguments seen: all while they are few, else enough for an estimate."""
 
     digests: tuple[int, ...] = ()
 
@@ -87,13 +86,13 @@ class Sample:
 
 
 def digest_of(arguments: Mapping[str, Any], salt: bytes = b"") -> int:
-    """Hash a call's arguments. With a secret salt, they cannot be found out by trying."""
+    """Hash a call's arguments. A secret salt prevents finding them by trial."""
     text = _ENCODER.encode(arguments).encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=salt[:64]).digest())
 
 
 class Tag(NamedTuple):
-    """A key whose value tells what kind of object it is, and that value: `("type", "invoice")`."""
+    """A key whose value tells the kind of an object, and that value: `("type", "invoice")`."""
 
     key: str
     value: Scalar
@@ -107,14 +106,14 @@ class Place:
     format: str | None = None
     """The format that every string had, or empty; None if there was no string."""
     values: dict[Scalar, Tally] | None = field(default_factory=dict)
-    """The distinct values, where they may be kept and are few; else None."""
+    """The distinct values, if they may be stored and are few; else None."""
     items: Place | None = None
     records: dict[Tag | None, Record] = field(default_factory=dict)
     """The objects by tag; None is for those without."""
     mixed: bool = False
-    """There were too many tags: all objects are one record."""
+    """There were too many tags, so all objects are one record."""
     cut: bool = False
-    """There was more below than is kept."""
+    """Deeper levels were left out."""
 
     @property
     def count(self) -> int:
@@ -148,10 +147,10 @@ class Record:
     rest: Place | None = None
     """What was seen under keys that are data."""
     crowded: bool = False
-    """There were too many keys: all of them are data."""
+    """There were too many keys, so all of them are data."""
 
     def places(self) -> Iterator[tuple[str | None, Place]]:
-        """Yield the places in it by name; the one of keys that are data has none."""
+        """Yield the places in it by name; that of keys that are data has none."""
         yield from ((name, key.place) for name, key in self.keys.items())
         if self.rest is not None:
             yield None, self.rest
@@ -159,17 +158,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What was seen of one tool's results. `merge` adds shapes up; `NOTHING` changes nothing."""
+    """What was seen of one tool's results. `NOTHING` is the unit of merging."""
 
     root: Place = field(default_factory=Place)
     observations: int = 0
     sample: Sample = field(default_factory=Sample)
     """The arguments seen."""
     first: float | None = None
-    """When the first result was seen, in seconds, if that is known."""
+    """When the first result was seen, in seconds, if known."""
     last: float | None = None
     depth: int = DEEPEST
-    """The deepest level that is kept."""
+    """The deepest level that it has."""
 
 
 NOTHING = Shape()

@@ -81,13 +81,13 @@ def objects_of(place: Place) -> Objects:
     records = [_without(record, data) for record in records]
     every = reduce(join_records, records)
     own = _own_keys(records, every) | {variant.key for variant in found}
-    return Objects(
-        every,
-        [
-            variant._replace(record=_completed(record, every, own), own=frozenset(record.keys.keys() & own))
-            for variant, record in zip(found, records, strict=True)
-        ],
-    )
+    variants = [
+        variant._replace(
+            record=_completed(record, variant.key, every, own), own=frozenset(record.keys.keys() & own)
+        )
+        for variant, record in zip(found, records, strict=True)
+    ]
+    return Objects(every, variants)
 
 
 def repeated_values(place: Place) -> list[str]:
@@ -164,7 +164,7 @@ def _own_keys(records: Sequence[Record], every: Record) -> set[str | None]:
     return found
 
 
-def _completed(record: Record, every: Record, own: Collection[str | None]) -> Record:
+def _completed(record: Record, tag: str | None, every: Record, own: Collection[str | None]) -> Record:
     """Describe the keys of a variant by what was seen in all variants, except where it surely differs.
 
     Otherwise, a rare variant would be described by very few objects.
@@ -172,8 +172,9 @@ def _completed(record: Record, every: Record, own: Collection[str | None]) -> Re
     keys = {}
     for name, (place, missing) in record.keys.items():
         of_all = every.keys[name]
-        is_required = not missing.times and _is_rule(
-            record.seen.times, every.seen.times, of_all.missing.times, len(every.keys)
+        is_required = not missing.times and (
+            name == tag
+            or _is_rule(record.seen.times, every.seen.times, of_all.missing.times, len(every.keys))
         )
         keys[name] = Key(
             place if name in own else of_all.place,
