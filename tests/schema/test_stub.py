@@ -14,9 +14,8 @@ from halflap.schema import parse_schema
 from halflap.schema.stub import make_stub, write_stubs
 
 
-def stub_of(takes: Any, gives: Any = None, *, described: bool = False, description: str = "") -> str:
-    tool = Tool("mcp__s__t", "s", "t", description, takes, gives)
-    return make_stub(parse_schema(tool), described=described).text
+def stub_of(takes: Any, gives: Any = None) -> str:
+    return make_stub(parse_schema(Tool("mcp__s__t", "s", "t", "", takes, gives))).text
 
 
 def taking(*required: str, **properties: Any) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def test_hostile_definitions_give_exactly_the_intended_statements(
     schema = {"type": "object", "properties": {"a": takes}} if not isinstance(takes, dict) else takes
     output = gives if isinstance(gives, dict) else None
     tool = Tool("mcp__s__t", "s", "t", description, schema, output)
-    stub = make_stub(parse_schema(tool), described=True)
+    stub = make_stub(parse_schema(tool))
     module = ast.parse(write_stubs([stub]))
     # What every program finds comes first, and is ours.
     own = [node for node in module.body if _name(node) in {"", "ToolError", "show", "call_tool"}]
@@ -144,16 +143,3 @@ def test_a_map_is_a_dict_and_a_wrapper_is_removed() -> None:
 def test_an_empty_declaration_is_any() -> None:
     for gives in ({}, {"type": "object"}, taking(result={})):
         assert "-> Any" in stub_of({}, gives)
-
-
-def test_a_description_is_only_a_docstring() -> None:
-    text = stub_of(
-        taking(q={"type": "string", "description": 'what """ is\nlooked for'}),
-        described=True,
-        description='Find.\n"""\nimport os\nos.remove("x")',
-    )
-    (function,) = ast.parse(text).body
-    assert isinstance(function, ast.AsyncFunctionDef)
-    assert ast.get_docstring(function) == (
-        'Find.\n"""\nimport os\nos.remove("x")\n\nq: what """ is looked for'
-    )

@@ -1,9 +1,9 @@
-"""JSON Schema as the rest of Halflap needs it: types, validation, and both as text or Python.
+"""JSON Schema for the rest of Halflap: types, validation, and both as text or Python.
 
 Read `types` first (the one type model), then `read` (schema to type) and `text` (type to text); `stub` writes types as
-Python. `validate` and `problems` check values and explain what is wrong, `cost` keeps that bounded, `result` finds the
-value in a tool's result, and `tool` puts it together for one tool. Schemas and values are untrusted: everything here
-is bounded, nothing is fetched, and there is no I/O.
+Python. `validate` and `problems` check values and explain what is wrong, `cost` bounds that work, `result` finds the value
+in a tool's result, and `tool` combines all of it for one tool. Schemas and values are untrusted: all work is bounded,
+nothing is fetched, and there is no I/O.
 """
 
 from halflap.schema.arguments import argument_problems, read_arguments

@@ -1,4 +1,4 @@
-"""Arguments as JSON: whether they can be sent at all, and everything that is wrong with them."""
+"""Check the arguments of a call: whether they are JSON, and whether they fit the schema."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NOT_JSON = (TypeError, ValueError, RecursionError)
 
 
 class Sendable(NamedTuple):
-    """Arguments of plain JSON types, or the first reason why they are not JSON."""
+    """Arguments in plain JSON types, or the first reason why they are not JSON."""
 
     value: dict[str, Any] | None
     problem: ArgumentProblem | None = None
 
 
 def argument_problems(arguments: Any, validator: Validator | None) -> list[ArgumentProblem]:
-    """Return everything that is wrong with arguments; of those that are not JSON, the first place that is not."""
+    """Return all problems of arguments. If they are not JSON, only the first place that is not is reported."""
     sendable = read_arguments(arguments)
     if sendable.problem is not None:
         return [sendable.problem]
@@ -49,12 +49,12 @@ def read_arguments(arguments: Any) -> Sendable:
 
 
 def _written(value: Any) -> bytes:
-    # A circular value ends as one that is too deep.
+    # A circular value is reported as nested too deep.
     return json.dumps(value, ensure_ascii=False, allow_nan=False, check_circular=False).encode()
 
 
 def _first_not_json(value: Any) -> tuple[list[str | int], Any]:
-    """Return the first part of a value that is not JSON though all within it are, and the path to it."""
+    """Return the path to the first innermost part of a value that is not JSON, and that part."""
     inner: Any = ()
     if isinstance(value, Mapping):
         inner = value.items()

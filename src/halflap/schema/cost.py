@@ -1,4 +1,4 @@
-"""How much work a value is to validate, estimated beforehand: a schema may be written so that validation never ends."""
+"""Estimate the work of validating a value beforehand: a schema may be written so that validation never ends."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from halflap.schema.read import MISSING, References
 _CHARACTERS = 64
 """This many characters of a text count as one part."""
 _SMALL = 2_000
-"""Values of fewer parts are worked on without a thread. Doubling it doubles the pause that others may notice."""
+"""Values of fewer parts are processed on the event loop. Doubling it doubles the longest pause of other calls."""
 _UNEVALUATED = 3
-"""`unevaluated…` visits everything beside it again, at each level."""
+"""`unevaluated…` visits everything next to it again, at each level."""
 _MAX_PAIRS = 100_000
 """Pairs of schema part and value that an estimate visits. Doubling it doubles the longest estimate."""
 _BACKTRACKING = re.compile(r"\(\?(?![:imsux-])|\\[0-9kgGK]|[+*?}]\+")
@@ -48,7 +48,7 @@ def size_of(value: Any, most: float) -> float:
 
 
 def is_small(*values: Any) -> bool:
-    """Return whether these can be worked on at once, without a thread."""
+    """Return whether these can be processed on the event loop, without a thread."""
     return all(size_of(value, _SMALL) <= _SMALL for value in values)
 
 
@@ -66,7 +66,7 @@ def patterns_in(schema: Any) -> int:
 
 
 class _TooMuchError(Exception):
-    """The work has no end, or is more than the limit."""
+    """The work never ends, or exceeds the limit."""
 
 
 class CostEstimator:
@@ -77,7 +77,7 @@ class CostEstimator:
         self._references = References(schema)
 
     def estimate(self, value: Any, most: float, part: Any = None) -> float:
-        """Return about how many steps validation takes, by a part of the schema or all; infinity beyond the limit."""
+        """Return about how many steps validation takes, by the schema or a part of it; infinity beyond the limit."""
         try:
             cost = _Estimate(self._references, most).of(self._schema if part is None else part, value)
         except (_TooMuchError, RecursionError):
@@ -95,13 +95,13 @@ class _Estimate:
     def of(self, schema: Any, value: Any) -> float:
         if id(value) not in self._sizes:
             self._sizes[id(value)] = size_of(value, self._most)
-        # An error comes with a copy of the value, so each part costs as much as the value is large.
+        # An error contains a copy of the value, so each part costs as much as the value is large.
         size = self._sizes[id(value)]
         if not isinstance(schema, dict):
             return size
         key = (id(schema), id(value))
         if key not in self._costs:
-            self._costs[key] = math.nan  # in progress: coming here again is going round in a circle
+            self._costs[key] = math.nan  # in progress: reaching it again means a cycle
             own = size * (1 + _pattern_cost(schema) + self._compared_values(schema))
             if own > self._most or len(self._costs) > min(_MAX_PAIRS, self._most):
                 raise _TooMuchError
@@ -150,7 +150,7 @@ def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _matched(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the parts that apply to what is in a value, each with what it may apply to."""
+    """Yield the parts that apply to the members of a value, each with that member."""
     if isinstance(value, dict):
         named = _mapping(schema, "properties")
         general = [*_mapping(schema, "patternProperties").values()]

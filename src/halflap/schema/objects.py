@@ -1,4 +1,4 @@
-"""The keys of an object; where a value may be one of several objects, the keys of all of them."""
+"""The keys of an object, or of all objects that a value may be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from halflap.schema.types import Field, Type, union
 
 _MAX_NAMED = 8
 _MAX_TAGGED = 50
-"""With more alternatives than this, no key is looked for that tells them apart."""
+"""With more alternatives than this, no tag is looked for."""
 
 _FieldsByObject = dict[str, dict[int, Field]]
 
@@ -65,7 +65,7 @@ def _joined(name: str, same: dict[int, Field], conditions: _Conditions, count: i
 
 
 class _Conditions:
-    """When a key of one of several objects is required or allowed: `required if type is "image"`."""
+    """The condition under which a key of several objects is required or allowed: `required if type is "image"`."""
 
     def __init__(self, found: _FieldsByObject, count: int) -> None:
         self._count = count
@@ -83,7 +83,7 @@ class _Conditions:
         return f"optional, only if {self._tag_is(same)}" if len(same) < self._count else ""
 
     def _is_tag(self, same: dict[int, Field]) -> bool:
-        """Return whether a key has different values in each object."""
+        """Return whether a key has other values in each object."""
         if len(same) < self._count or self._count > _MAX_TAGGED:
             return False
         values = [value for one in same.values() for value in one.type.comparable_values]

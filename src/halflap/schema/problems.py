@@ -1,4 +1,4 @@
-"""Validation errors as problems that a caller can act on: where, what was expected, what was received."""
+"""Turn validation errors into problems that a caller can act on: where, what was expected, what was received."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _UNEXPECTED = (_Kind.AdditionalProperties, _Kind.UnevaluatedProperties)
 class ErrorExplainer:
     """Turns the library's errors about one value into problems.
 
-    With `is_name`, problems hold for any value: `orders[].total`, with `[key]` for a key that the schema doesn't name,
-    since that may be data, such as a person's name. A key that is not allowed is kept if `is_name` accepts it.
+    With `is_name`, problems contain no data of the value: a path is `orders[].total`, with `[key]` for a key that is not in
+    the schema, since it may be a person's name. A forbidden key is shown if `is_name` accepts it.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class ErrorExplainer:
         # The library's own copy of the value has null for NaN.
         instance = error.instance if instance is None else instance
         if isinstance(kind, _Kind.BacktrackLimitExceeded | _Kind.RegexEngineFailure):
-            # The pattern was too much work to decide; what cannot be decided is not wrong.
+            # The pattern took too many steps, so the value may be right.
             return
         if isinstance(kind, _NO_CHOICE) and (meant := _meant(error, kind.context)) is not None:
             for one in meant:
@@ -74,7 +74,7 @@ class ErrorExplainer:
             yield ArgumentProblem(self._where(error), self._expected(error), describe_value(instance))
 
     def _where(self, error: Error, key: str | None = None) -> str:
-        """Write the path to an error, or to a key of the object that it is about."""
+        """Write the path to an error, or to a key of the object that it concerns."""
         if self._is_name is None:
             steps = _walk(self._value, error.instance_path)[0]
             return path_of(steps if key is None else [*steps, key])
@@ -129,8 +129,7 @@ class ErrorExplainer:
 def _meant(error: Error, branches: Sequence[list[Error]]) -> list[Error] | None:
     """Return the errors of the alternative that was probably meant; None if that is unclear.
 
-    It is the one whose errors are furthest from the whole value: one that wants another type or another tag
-    (`{"type": "image"}`) was not meant.
+    An alternative that requires another type or another tag (`{"type": "image"}`) was not meant.
     """
     ranked = sorted((_misfit(error, branch), at) for at, branch in enumerate(branches) if branch)
     if not ranked or ranked[0][0][0] or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
@@ -152,7 +151,7 @@ def _misfit(outer: Error, branch: list[Error]) -> tuple[bool, int, int]:
 
 
 def _walk(value: Any, path: Sequence[str | int]) -> tuple[list[str | int], Any]:
-    """Follow a path of the library's, which gives the key "1" as the number 1; the value is None if there is none."""
+    """Follow a path from the library, where the key "1" is the number 1. Return the path and the value there, or None."""
     names: list[str | int] = []
     for token in path:
         names.append(str(token) if isinstance(value, dict) else token)
@@ -164,7 +163,7 @@ def _walk(value: Any, path: Sequence[str | int]) -> tuple[list[str | int], Any]:
 
 
 def _declared_steps(error: Error) -> Iterator[str]:
-    """Yield the steps to an error as the schema names them, with none of the value's own keys."""
+    """Yield the steps to an error in the schema's terms, without keys that only the value has."""
     path = error.evaluation_path
     words = iter(path if isinstance(error.kind, _Kind.FalseSchema) else path[:-1])
     for word in words:

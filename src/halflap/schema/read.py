@@ -1,8 +1,8 @@
 """The one reader from JSON Schema to types.
 
-A schema may be of any draft, refer to itself, or be written to do harm. Reading follows references within the document
-only and spends a budget of parts level by level: the top-level keys first, then what is in them. What does not fit is
-marked as cut, which means that it may be anything.
+A schema may be of any draft, refer to itself, or be malicious. The reader follows references within the document only, and
+spends a budget of parts level by level: the top-level keys first, then what is in them. What does not fit becomes `cut`,
+which may be anything.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Field, Kind, Type, inco
 
 _MAX_PARTS = 3_000
 """Keys and combined parts read of one schema. Doubling it shows about one more level of a very large API's objects, and
-takes twice the time and memory for each of its tools."""
+doubles the time and memory for each of its tools."""
 _MAX_NESTING = 40
 """Parts within parts. Doubling it reads deeper schemas, at the risk of running out of stack."""
 _MAX_CHOICES = 100
 _MAX_VALUES = 500
 LEFT_OUT = "… (cut)"
-"""Replaces the rest of a long list of values."""
+"""Replaces the rest of a long enum."""
 _RELATIONS = "x-halflap"
 """The keyword of the contract kit under which a server says what a value identifies."""
 _MAX_RELATION = 64
@@ -31,17 +31,17 @@ _OBJECT_KEYS = ("properties", "required", "additionalProperties", "patternProper
 _REFERENCES = ("$ref", "$dynamicRef")
 
 MISSING = object()
-"""The target of a reference that leads nowhere, or elsewhere than to a place in the same document."""
+"""The target of a reference that points nowhere, or outside the document."""
 _INDEXES = frozenset(map(str, range(1000)))
 
 _Path = tuple[int, ...]
-"""The identities of the parts on the way to one, to recognise a part that contains itself."""
+"""The identities of the parts around one, to recognise a part that contains itself."""
 
 
 def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_parts: int = _MAX_PARTS) -> Type:
     """Read a schema, or a part of the schema given as root: as many levels as the budget of parts allows.
 
-    Of the first level, which is a tool's parameters or the keys of its result, as many keys are read as there is room for.
+    If even the first level (a tool's parameters, or the keys of its result) exceeds the budget, its first keys are read.
     """
     root = schema if root is None else root
     references = References(root)
@@ -64,7 +64,7 @@ def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_par
 
 
 def is_draft7(schema: Any) -> bool:
-    """Return whether a schema declares draft-07 or earlier, where keywords beside `$ref` don't count."""
+    """Return whether a schema declares draft-07 or earlier, where keywords next to `$ref` are ignored."""
     declared = schema.get("$schema") if isinstance(schema, dict) else None
     return isinstance(declared, str) and "draft-0" in declared
 
@@ -76,7 +76,7 @@ class References:
         self._schema = schema
 
     def find(self, reference: Any) -> Any:
-        """Return the part that a reference leads to, or MISSING."""
+        """Return the part that a reference points to, or MISSING."""
         if reference == "#":
             return self._schema
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -107,14 +107,14 @@ class _Reader:
         self._old = old
 
     def _spend(self, wanted: int) -> int:
-        """Take from the budget, and return how much there was to take."""
+        """Take from the budget, and return how much was left to take."""
         taken = min(wanted, self._left)
         self._left -= taken
         self.overflowed |= taken < wanted
         return taken
 
     def read(self, schema: Any, level: int, path: _Path, *, cost: int = 0) -> Type:
-        """Read one part; a property's part costs nothing, since its key has been paid for."""
+        """Read one part. That of a property costs nothing, since its key was paid for."""
         if not isinstance(schema, dict):
             return NEVER if schema is False else ANY
         if id(schema) in path:
@@ -160,7 +160,7 @@ class _Reader:
         return union([found, Type("null")]) if schema.get("nullable") is True else found
 
     def _both(self, one: Type, other: Type) -> Type:
-        # Every key of one may meet every member of the other: work that no part of the schema has paid for.
+        # Every key of one may be merged with every member of the other, which no part of the schema has paid for.
         work = _keys(one) * max(1, len(other.members)) + _keys(other) * max(1, len(one.members))
         if self._spend(work // 10) < work // 10 and one.kind != "any":
             return incomplete(one)
@@ -191,7 +191,7 @@ class _Reader:
         declared, listed = schema.get("properties"), schema.get("required")
         names = listed[: self._left + 1] if isinstance(listed, list) else []
         required = dict.fromkeys((name for name in names if isinstance(name, str)), True)
-        # A required key without a schema may be anything, which the schema `true` says.
+        # A required key without a schema may be anything, as with the schema `true`.
         keys = {**(declared if isinstance(declared, dict) else {})}
         keys |= {name: anything for name, anything in required.items() if name not in keys}
         count = self._spend(len(keys))
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def _unread(schema: Mapping[str, Any]) -> Type:
-    """Return the type of a part that contains itself, at the place where it starts again."""
+    """Return the type of a part that contains itself, for the place where it begins again."""
     kind = schema.get("type")
     if kind == "array":
         return Type("array")

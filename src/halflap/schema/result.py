@@ -1,7 +1,7 @@
 """The value in a tool's result: one rule for programs, stubs and learning.
 
-A declared root object with the single property `result` is a wrapper that programs never see. JSON with too many
-parts stays text.
+A declared root object with the single property `result` is a wrapper that programs never see. JSON text with too many
+parts is not parsed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from halflap.core.values import Result, Tool
 
 _DIGIT_LIMIT = "Exceeds the limit"
-"""How Python's error about a number with too many digits begins: it has no exception class."""
+"""The beginning of Python's error for a number with too many digits, which has no exception class."""
 
 _PICTURES = frozenset({"image", "audio"})
 
 
 class Reading(NamedTuple):
-    """How a tool's results are read, by what it declares."""
+    """How a tool's results are read, given what it declares."""
 
     wrapped: bool = False
     """The declared object is a wrapper around `result`."""
     is_text: bool = False
     """The tool declares text, so its text is never parsed as JSON."""
     is_declared: bool = False
-    """The tool declares what it returns, so its structured content is the value even beside a picture."""
+    """The tool declares what it returns, so its structured content is the value even if there is a picture."""
 
 
 def reading_of(tool: Tool) -> Reading:
@@ -54,8 +54,8 @@ def _is_text(kind: Type) -> bool:
 def read_result(result: Result, reading: Reading, other: Callable[[Mapping[str, Any]], Any]) -> Any:
     """Return the structured content if there is any, else the content blocks, each read on its own.
 
-    A picture or sound of a tool that declares nothing stays one, whatever is beside it. `other` returns the value of a
-    block that is not text.
+    A picture or sound of a tool that declares nothing is kept, also if there is structured content. `other` returns the
+    value of a block that is not text.
     """
     is_picture = not reading.is_declared and any(block.get("type") in _PICTURES for block in result.content)
     if result.has_structured_content and result.structured_content is not None and not is_picture:
@@ -102,7 +102,7 @@ def result_type(schema: Mapping[str, Any] | None) -> Type | None:
 
 
 def is_informative(kind: Type) -> bool:
-    """Return whether a type says anything about the value: a field, an item, a plain type."""
+    """Return whether a type says anything about a value: a field, an item, a plain type."""
     if kind.kind in {"any", "cut"}:
         return False
     if kind.kind == "object":
@@ -131,7 +131,7 @@ def parse_json(text: str) -> Any:
 
 
 def json_problem(error: ValueError) -> str:
-    """Return why a text is not JSON, for readers who know nothing of Python."""
+    """Return why a text is not JSON, without Python's terms."""
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     if isinstance(error, json.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""The one writer from types to text: one line each, whatever a server puts in names and values."""
+"""The one writer from types to text. A type takes one line, whatever a server puts in names and values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNLIMITED = 1_000
 _NAME = re.compile(r"[\w$@.-]+")
 _PATH_NAME = re.compile(r"[\w$@-]+")
 _AMBIGUOUS = re.compile(r"""[,"]|\. |\A(?:[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false|null)\Z|\A[\[{]""")
-"""Text that could be read as a number, as several values, or as the words around it."""
+"""Text that could be mistaken for a number, for several values, or for the words around it."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 _JSON_NAMES = {
     bool: "boolean", str: "string", int: "integer", float: "number", list: "array", dict: "object",
@@ -37,7 +37,7 @@ def compact(kind: Type, longest: int | None = None) -> str:
 
 
 def within(longest: int, write: Callable[[int], str]) -> str:
-    """Write with as many levels as fit, so that the deepest go first; the text may still be too long."""
+    """Write with as many levels as fit: the deepest are dropped first. The text may still be too long."""
     text = write(_UNLIMITED)
     for depth in range(_MAX_DEPTH, -1, -1):
         if len(text) <= longest:
@@ -63,7 +63,7 @@ def compact_to(kind: Type, depth: int) -> str:
 
 
 def _object(kind: Type, depth: int) -> str:
-    # Where nothing is required, marking everything as optional says nothing.
+    # If nothing is required, marking every key as optional is noise.
     marks = any(one.required for one in kind.fields)
     if depth == 0 and (kind.fields or kind.extra):
         return "{…}"
@@ -90,13 +90,13 @@ def type_name(kind: Type) -> str:
 
 
 def key(name: str) -> str:
-    """Write a name as it is if it is plain, else in quotes with invisible characters spelled out."""
+    """Write a plain name unchanged, any other in quotes with invisible characters spelled out."""
     shown = visible(name, _MAX_TEXT)
     return shown if shown == name and _NAME.fullmatch(name) else literal(name)
 
 
 def plain(value: Any) -> str:
-    """Write a value without quotes where that leaves no doubt."""
+    """Write a value, without quotes where that is unambiguous."""
     if (
         isinstance(value, str)
         and value

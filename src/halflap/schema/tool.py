@@ -1,4 +1,4 @@
-"""A tool's schema, parsed: its parameters, what it returns, and both as text for a model."""
+"""A tool's parsed schema: its parameters, what it returns, and both as text for a model."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Parameter:
     enum: list[Any] | None = None
     has_default: bool = False
     parameters: tuple[Parameter, ...] = ()
-    """The keys of an object, or of the objects in an array; of several objects, the keys of all."""
+    """The keys of an object, or of all objects that it or the items of an array may be."""
     when: str = ""
     """The condition under which it is required or allowed: `required if type is "image"`."""
     others: Parameter | None = None
-    """What any other key may hold, where the schema says so; its name is `[key]`."""
+    """The values of any other key, if the schema describes them; its name is `[key]`."""
     item_enum: list[Any] | None = None
     """The values that the items of an array may have."""
 
@@ -62,14 +62,14 @@ class ToolSchema:
     output_schema: Mapping[str, Any] | None = None
     server: str = ""
     stale: bool = False
-    """It is past its time to live; a newer one is being fetched."""
+    """It is past its time to live, and being fetched again."""
     input_type: Type = field(default=ANY, repr=False)
     output_type: Type | None = field(default=None, repr=False)
-    """The declared type of the value that a program gets; None where the declaration says nothing about it."""
+    """The declared type of the value that a program gets; None if the declaration says nothing about it."""
     learned_schema: Mapping[str, Any] | None = None
-    """What was learned about the value that a program gets; never in place of what is declared."""
+    """What was learned about the value that a program gets. It never replaces what is declared."""
     learned_type: Type | None = field(default=None, repr=False)
-    """The same as a type; None where nothing was learned, or too little."""
+    """The same as a type; None if too little was learned."""
 
     @property
     def returns(self) -> Type | None:
@@ -78,24 +78,24 @@ class ToolSchema:
 
     @property
     def positional(self) -> str | None:
-        """The parameter that a single unnamed argument is for: the only one, or the only required one."""
+        """The parameter for a single unnamed argument: the only one, or the only required one."""
         names = self.required_params or [one.name for one in self.parameters]
         return names[0] if len(names) == 1 else None
 
     def validate_arguments(self, arguments: Mapping[str, Any]) -> list[ArgumentProblem]:
-        """Return everything that is wrong with these arguments; nothing is filled in or converted."""
+        """Return all problems of these arguments. No defaults are filled in, and nothing is converted."""
         return argument_problems(arguments, compile_schema(self.raw_schema))
 
     def format_for_llm(self) -> str:
         """Write the tool for a model, with one line for each parameter."""
-        # Further lines are indented: a description must not look like what follows it.
+        # Further lines are indented, so that a description cannot forge what follows it.
         described = clean(self.description, _MAX_TEXT).strip().replace("\n", "\n  ")
         lines = [f"Tool: {self.tool_name}", f"Description: {described}", ""]
         parameters = self.parameter_lines()
         return "\n".join([*lines, "Parameters:", *parameters] if parameters else [*lines, "Parameters: none"])
 
     def parameter_lines(self) -> list[str]:
-        """Write one line for each parameter, nested ones indented; the deepest are left out if there are too many."""
+        """Write a line for each parameter, nested ones indented. If there are too many, the deepest are left out."""
         others = _others(object_types(self.input_type))
         shown = [*self.parameters, *([] if others is None else [others])]
         if not shown and is_cut(self.input_type):
@@ -187,7 +187,7 @@ def _values(kinds: Sequence[Type]) -> list[Any] | None:
 
 
 def _others(objects: Sequence[Type]) -> Parameter | None:
-    """Return what any other key may hold, as a parameter; that it may be anything is not worth a line."""
+    """Return the values of any other key as a parameter, unless they may be anything."""
     extra = extra_of(objects)
     if extra is None or (extra.kind == "any" and fields_of(objects)):
         return None

@@ -9,8 +9,8 @@ from typing import Any, Literal
 Kind = Literal[
     "string", "number", "integer", "boolean", "null", "object", "array", "any", "never", "values", "union", "cut",
 ]  # fmt: skip
-"""`values` is an enum or const, `cut` a part that was not read because the schema is too large, too deep or goes round in a
-circle: it may be anything."""
+"""`values` is an enum or const; `cut` is a part that was not read because the schema is too large, too deep or refers to
+itself, so it may be anything."""
 
 PLAIN: dict[str, Kind] = {
     "string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "null": "null",
@@ -30,9 +30,9 @@ class Type:
     extra: Type | None = None
     """The type of the values under any other key, where the schema gives one."""
     closed: bool = False
-    """There can be no other keys."""
+    """No other keys are allowed."""
     partial: bool = False
-    """There may be declared keys that were not read; never closed then."""
+    """Some declared keys may not have been read; then it is not `closed`."""
     items: Type | None = None
     members: tuple[Type, ...] = ()
     values: tuple[Any, ...] = field(default=(), compare=False)
@@ -41,7 +41,7 @@ class Type:
     relations: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """What the server says the value identifies: `("produces", "customer")`."""
     comparable_values: tuple[tuple[str, Any], ...] = field(init=False, repr=False)
-    """The values in a form that can be hashed and tells 1 from true."""
+    """The values in a hashable form that distinguishes 1 from true."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "comparable_values", tuple(map(_comparable, self.values)))
@@ -94,7 +94,7 @@ def union(members: Iterable[Type]) -> Type:
 
 
 def intersect(one: Type, other: Type) -> Type:
-    """Return the type of a value that has both types, as far as both can be told in one."""
+    """Return the type of a value that has both types, as far as one type can express both."""
     if one.kind == "any":
         return other
     if other.kind == "any" or one == other:

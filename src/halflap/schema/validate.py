@@ -19,15 +19,15 @@ _MAX_PROBLEMS = 50
 _BACKTRACKING_STEPS = 5_000
 _PATTERN_BYTES = 1_000_000
 _ALL_PATTERNS_BYTES = 10_000_000
-"""The compiled size of one pattern, and of all together. Doubling both doubles the time that compiling may take."""
+"""The compiled size of one pattern, and of all. Doubling both doubles the longest time to compile them."""
 _MAX_PARTS = 10_000
 """Larger schemas are not compiled: the library blocks all other threads while it compiles."""
 _MAX_WORK = 1_000_000
 """Steps after which a value is not checked at all. Doubling it doubles the longest pause of all other threads."""
 _WORK_FOR_ALL_PROBLEMS = 50_000
-"""Beyond this, only the first problem is looked for: the library makes all errors before it returns the first."""
+"""Beyond this, only the first problem is looked for: the library collects all errors before it returns the first."""
 _LIGHT_WORK = 5_000
-"""Less work than this is done without a thread. Doubling it doubles the pause that others may notice."""
+"""Less work than this is done on the event loop. Doubling it doubles the longest pause of other calls."""
 _MAX_REASON = 300
 _STANDARD = "json-schema.org/"
 
@@ -44,10 +44,10 @@ class Validator:
         self._cost = CostEstimator(schema)
 
     def problems(self, value: Any, *, is_name: Callable[[str], bool] | None = None) -> list[ArgumentProblem]:
-        """Return everything that is wrong with a value; what is too much work to decide is not wrong.
+        """Return all problems of a value. What would be too much work to check is not a problem.
 
-        Of many problems the first are listed, and the last entry announces more. With `is_name`, paths and
-        expectations name no key that the schema doesn't, but one that it doesn't allow and that `is_name` accepts.
+        If there are very many, the first are listed and the last entry announces more. With `is_name`, problems mention
+        only keys from the schema, and forbidden ones that `is_name` accepts.
         """
         try:
             lists_all = self._cost.estimate(value, _WORK_FOR_ALL_PROBLEMS) < math.inf
@@ -62,11 +62,11 @@ class Validator:
         return listed
 
     def is_light(self, value: Any) -> bool:
-        """Return whether checking a value takes no noticeable time."""
+        """Return whether a value can be checked on the event loop."""
         return self._cost.estimate(value, _LIGHT_WORK) < math.inf
 
     def is_checked(self, value: Any) -> bool:
-        """Return whether a value is little enough work to be checked at all."""
+        """Return whether a value is checked at all: very large ones would take too long."""
         return self._cost.estimate(value, _MAX_WORK) < math.inf
 
     def _errors(self, value: Any, *, all_of_them: bool) -> Iterator[jsonschema_rs.ValidationError]:
@@ -80,7 +80,7 @@ class Validator:
 
 
 def compile_schema(schema: Any) -> Validator | None:
-    """Compile a schema; None if it cannot be used, and then nothing should be refused because of it."""
+    """Compile a schema; None if it cannot be used. Then nothing should be refused because of it."""
     compiled = try_compile(schema)
     return compiled if isinstance(compiled, Validator) else None
 
@@ -99,7 +99,7 @@ def try_compile(schema: Any) -> Validator | str:
             try:
                 return Validator(_compile(schema, draft), schema, parts)
             except (ValueError, jsonschema_rs.ReferencingError) as error:
-                # The author is helped by what is wrong in the draft that the schema declares.
+                # The problem in the draft that the schema declares helps its author most.
                 reason = reason or _reason(error)
     except RecursionError:
         return "it is nested too deep."

@@ -1,4 +1,4 @@
-"""Types as Python annotations: objects as `TypedDict` classes, everything else in place."""
+"""Write types as Python annotations: objects as `TypedDict` classes, everything else inline."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from halflap.schema.read import LEFT_OUT
 from halflap.schema.types import ANY, Field, Type
 
 Source = Literal["input", "declared", "doubtful"]
-"""Where a class comes from: a tool's parameters, its declared result, or a result that is only probable."""
+"""The origin of a class: a tool's parameters, its declared result, or a result that is only probable."""
 
 _PLAIN = {"string": "str", "number": "float", "integer": "int", "boolean": "bool"}
 _TRACED = _PLAIN | {"string": "HalflapText", "number": "HalflapNumber", "integer": "HalflapInteger"}
-"""Subclasses, so that a checker can tell what a tool declared from what the program made itself."""
+"""Subclasses, so that a checker can tell declared values from those that the program made itself."""
 _MAX_VALUES = 200
 _MAX_VALUE = 1_000
 _MAX_INTEGER = 2**63
@@ -45,7 +45,7 @@ class Record:
 
 
 def is_name(text: str) -> bool:
-    """Return whether Python takes a text as exactly this name, also within a class.
+    """Return whether Python reads a text as exactly this name, also within a class.
 
     Python normalises some letters (`ﬁ` to `fi`) and mangles names that start with two underscores.
     """
@@ -66,7 +66,7 @@ class ClassNames:
         self._made: set[str] = set()
 
     def make(self, path: str) -> str:
-        """Return a name for the class at a path in what the tool takes or gives."""
+        """Return a name for the class at a path in the arguments or the result."""
         words = _SEPARATORS.sub("_", path).strip("_")[:_MAX_NAME]
         name, number = self._stem + words, 2
         while name in self._made:
@@ -76,7 +76,7 @@ class ClassNames:
 
 
 class TitleNames(ClassNames):
-    """Makes names as the author of a server would: `GetOrderResult`, `GetOrderResultItems`."""
+    """Makes names like those of a server's author: `GetOrderResult`, `GetOrderResultItems`."""
 
     def __init__(self, title: str) -> None:
         super().__init__("")
@@ -106,7 +106,7 @@ class AnnotationWriter:
 
     def annotation(self, kind: Type, path: str, source: Source, depth: int = 0) -> ast.expr:
         written = self._annotation(kind, path, source, depth)
-        # What was only observed may be anything else.
+        # A value that was only observed may be anything else.
         return _either([written, name("HalflapMaybe")]) if self._traced and source == "doubtful" else written
 
     def _annotation(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
@@ -130,7 +130,7 @@ class AnnotationWriter:
 
     def _object(self, kind: Type, path: str, source: Source, depth: int) -> ast.expr:
         if kind.partial or not kind.fields:
-            # A class with some keys missing would make a checker refuse declared keys.
+            # With a class that lacks some keys, a checker would refuse declared keys.
             extra = ANY if kind.partial or kind.extra is None else kind.extra
             inner = self.annotation(extra, f"{path}{{}}", source, depth + 1)
             return _of("dict", name("str"), inner)
@@ -139,7 +139,7 @@ class AnnotationWriter:
             self._written[source, kind] = made
             self._class(kind, made, path, source, depth)
         own = name(self._written[source, kind])
-        # A program's own dict may come from anywhere, so as an argument any dict will do.
+        # A program may build its own dict anywhere, so any dict is accepted as an argument.
         return own if source != "input" else _either([own, _of("dict", name("str"), name("Any"))])
 
     def _class(self, kind: Type, made: str, path: str, source: Source, depth: int) -> None:
@@ -154,7 +154,7 @@ class AnnotationWriter:
         )
 
     def _marks(self, made: str, source: Source) -> dict[str, ast.expr]:
-        """Return keys that no other class has, so that equal fields don't make two classes the same type."""
+        """Return keys that no other class has, or classes with equal fields would be the same type."""
         if not self._traced or source == "input":
             return {}
         declared = {"halflap_declared": name("HalflapMark")} if source == "declared" else {}
@@ -171,7 +171,7 @@ def _typed_dict(made: str, fields: dict[str, ast.expr]) -> ast.stmt:
             ast.AnnAssign(target=ast.Name(key), annotation=kind, simple=1) for key, kind in fields.items()
         ]
         return ast.ClassDef(name=made, bases=[name("TypedDict")], keywords=[], body=body, decorator_list=[])
-    # Keys that are no identifiers need the call form, where annotations are quoted since classes may come later.
+    # Keys that are not identifiers need the call form. Its annotations are quoted, since classes may come later.
     keys: list[ast.expr | None] = [ast.Constant(key) for key in fields]
     values = [_quoted(kind) for kind in fields.values()]
     call = ast.Call(
@@ -228,7 +228,7 @@ def _quoted(annotation: ast.expr) -> ast.expr:
 
 
 def name(made: str) -> ast.Name:
-    """Return a name that we made; text from others only ever becomes a constant."""
+    """Return a name that we made. Text from others only ever becomes a constant."""
     return ast.Name(made)
 
 

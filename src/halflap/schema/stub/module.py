@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.core.text import clean
 from halflap.schema.objects import extra_of, fields_of, is_cut, object_types
 from halflap.schema.stub.annotations import (
     AnnotationWriter,
@@ -19,14 +18,11 @@ from halflap.schema.stub.annotations import (
     is_name,
     name,
 )
-from halflap.schema.text import key
 from halflap.schema.types import ANY, Field, Type
 
 if TYPE_CHECKING:
     from halflap.schema.tool import ToolSchema
 
-_MAX_TEXT = 4_000
-_MAX_LINE = 300
 _TYPING = ("Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "overload")
 _BUILTINS = """
 class ToolError(Exception):
@@ -43,7 +39,7 @@ async def call_tool(name: str, arguments: Any = ..., /, **others: Any) -> Any:
 async def call_tool(*, name: str, **others: Any) -> Any:
     ...
 """
-"""What every program finds beside its tools."""
+"""What every program has besides its tools."""
 
 TRACED_TYPES = """
 from typing import TypeVar
@@ -62,7 +58,7 @@ class HalflapMaybe:
     def __next__(self) -> HalflapMaybe: ...
     def __call__(self, *args: Any, **others: Any) -> HalflapMaybe: ...
 """
-"""The types of traced stubs: every declared object is a `HalflapObject`; what was only observed may be something else."""
+"""The types of traced stubs: every declared object is a `HalflapObject`; an observed value may be something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +68,9 @@ class Stub:
     tool: str
     text: str
     records: tuple[Record, ...]
-    """The classes of objects; their names begin with an underscore and the tool's name."""
+    """The classes of objects, named with an underscore and the tool's name."""
     closed: bool
-    """It takes no arguments but those that it names."""
+    """It takes only the arguments that it names."""
 
 
 def make_stub(
@@ -82,7 +78,6 @@ def make_stub(
     *,
     returns: Type | None = None,
     source: Source = "declared",
-    described: bool = False,
     traced: bool = False,
 ) -> Stub:
     """Write a tool as an async function with typed arguments, and a typed result where the type is known.
@@ -92,9 +87,9 @@ def make_stub(
     """
     writer = AnnotationWriter(schema.tool_name, traced=traced)
     result_type = returns or schema.output_type
-    # The result goes first, so that its classes get the better names.
+    # The result comes first, so that its classes get the better names.
     result = name("Any") if result_type is None else writer.annotation(result_type, "", source)
-    function = _function(schema, writer, result, described=described)
+    function = _function(schema, writer, result)
     return Stub(
         schema.tool_name,
         _unparse([*writer.nodes, function]),
@@ -104,7 +99,7 @@ def make_stub(
 
 
 def write_stubs(stubs: Iterable[Stub]) -> str:
-    """Write a module of stubs, which a checker takes for the builtins of a program."""
+    """Write a module of stubs, which a checker uses as the builtins of a program."""
     typing = ast.ImportFrom(module="typing", names=[ast.alias(one) for one in _TYPING], level=0)
     own = [typing, *ast.parse(_BUILTINS).body]
     return "\n".join([_unparse(own), *(one.text for one in stubs)])
@@ -130,7 +125,7 @@ def write_types(title: str, kind: Type) -> str:
     return "\n\n".join([_unparse([typing]), text]) if used else text
 
 
-def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *, described: bool) -> ast.stmt:
+def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr) -> ast.stmt:
     fields = sorted(
         (one for one in _parameters(schema) if is_name(one.name)),
         key=lambda one: one.name != schema.positional,
@@ -138,7 +133,6 @@ def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *,
     unnamed = int(bool(fields) and fields[0].name == schema.positional)
     arguments = [ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields]
     defaults = [None if one.required else constant(one.default if one.has_default else ...) for one in fields]
-    docstring = _docstring(schema) if described else ""
     others = _others(schema)
     return ast.AsyncFunctionDef(
         name=schema.tool_name,
@@ -150,7 +144,7 @@ def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr, *,
             kwarg=None if others is None else ast.arg(_free(fields), writer.annotation(others, "", "input")),
             defaults=[one for one in defaults[:unnamed] if one is not None],
         ),
-        body=[ast.Expr(ast.Constant(docstring or ...))],
+        body=[ast.Expr(ast.Constant(...))],
         decorator_list=[],
         returns=result,
     )
@@ -184,16 +178,6 @@ def _free(fields: Iterable[Field]) -> str:
     while made in taken:
         made += "_"
     return made
-
-
-def _docstring(schema: ToolSchema) -> str:
-    about = clean(schema.description, _MAX_TEXT).strip()
-    lines = [
-        f"{key(one.name)}: {' '.join(clean(one.description, _MAX_LINE).split())}"
-        for one in _parameters(schema)
-        if one.description
-    ]
-    return "\n\n".join(part for part in (about, "\n".join(lines)) if part)
 
 
 def _unparse(nodes: list[ast.stmt]) -> str:
