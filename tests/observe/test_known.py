@@ -33,7 +33,7 @@ ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
 def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
     values: list[Any], digests: list[int], is_said: bool
 ) -> None:
-    known = known_of(KEY, Learned(structured=infer(values, digests)))
+    known = known_of(Learned(structured=infer(values, digests)))
     assert known is not None
     assert (known.type is not None) == is_said
     assert is_said == (known.confidence > 0 or len(values) >= 3)
@@ -49,7 +49,7 @@ def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
     ],
 )
 def test_media_blocks_are_distinguished_from_objects(value: Any, has_media: bool) -> None:
-    known = known_of(KEY, Learned(structured=infer([value])))
+    known = known_of(Learned(structured=infer([value])))
     assert known is not None
     assert known.has_media == has_media
 
@@ -86,7 +86,7 @@ def test_what_was_imported_takes_nothing_away(elsewhere: list[Any]) -> None:
 @pytest.mark.slow
 def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
-    known = known_of(KEY, Learned(structured=infer([deep] * 2, range(2))))
+    known = known_of(Learned(structured=infer([deep] * 2, range(2))))
     assert known is not None
     told = observed_json(known)
     assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
@@ -95,7 +95,7 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
         "x-halflap": {"cut": ["depth"]},
     }
     assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
-    assert "there is more below" in usage_note(known)
+    assert "deeper levels were left out" in usage_note(known)
     assert len(repr(known.stub)) < len(repr(known.type)) / 20
 
 
@@ -104,7 +104,7 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
         {"type": f"kind_{letter}", "id": 1, **{f"{letter}_{name}_{'x' * 30}": 1 for name in NAMES[:40]}}
         for letter in "abcdefghijklmno"
     ]
-    known = known_of(KEY, Learned(structured=infer(kinds, range(15))))
+    known = known_of(Learned(structured=infer(kinds, range(15))))
     assert known is not None
     assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
     fits = jsonschema_rs.validator_for(known.shown)
@@ -113,7 +113,7 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
 
 
 def test_a_schema_of_ordinary_size_is_shown_whole() -> None:
-    known = known_of(KEY, Learned(structured=infer(HERE, [1, 2])))
+    known = known_of(Learned(structured=infer(HERE, [1, 2])))
     assert known is not None
     assert known.shown is known.schema
     assert known.stub == known.type

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from halflap.core.values import Result
-from halflap.observe import without_data
+from halflap.observe import media_value
 from halflap.schema import Reading, parse_json, read_result
 
 _ROLES = frozenset({"assistant", "user", "system", "developer", "tool"})
@@ -282,13 +282,13 @@ _PLAIN = Reading()
 def value_of(raw: Any, reading: Reading = _PLAIN) -> tuple[Any, bool]:
     """Return the value that a program would get for a result, and whether the result is marked as an error."""
     if type(raw) is str:
-        raw = read_result(Result(content=({"type": "text", "text": raw},)), reading, without_data)
+        raw = read_result(Result(content=({"type": "text", "text": raw},)), reading, media_value)
     if _is_tool_result(raw):
         raw = Result.from_wire(raw)
     elif _are_blocks(raw) and all(one["type"] == "text" and _TEXT_KEYS.issuperset(one) for one in raw):
         raw = Result(content=tuple(raw))
     if type(raw) is Result:
-        return read_result(raw, reading, without_data), raw.is_error
+        return read_result(raw, reading, media_value), raw.is_error
     if reading.wrapped and type(raw) is dict and list(raw) == ["result"]:
         return raw["result"], False
     return raw, False

@@ -1,7 +1,8 @@
-"""The tools there are: their definitions and names, which of them may be called, and search over them.
+"""The available tools: their definitions and names, which of them may be called, and search over them.
 
-Read `catalog` first: it asks servers for their tools when that is due, merges what they list (`listing`) into the store, and
-publishes an immutable `Snapshot` after every change. A `View` is what a profile shows of it. `search` finds tools. The catalogue opens no connections and calls no tools.
+Read `catalog` first: it asks servers for their tools when that is due, merges their listings (`listing`) into the store, and
+publishes an immutable `Snapshot` after every change. A `View` is the part that a profile shows; `search` finds tools. The
+catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog, Servers

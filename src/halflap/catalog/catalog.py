@@ -1,4 +1,4 @@
-"""The catalogue: asks servers for their tools, merges the answers into the store, and always has a current snapshot."""
+"""The catalogue asks servers for their tools, merges the answers into the store, and always has a current snapshot."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 server_logger = logging.getLogger("halflap.catalog.servers")
-"""Commands report servers themselves, and silence this one."""
+"""Commands report the state of servers themselves, and silence this logger."""
 
 MIN_TTL_SECONDS = 60.0
-"""Shortest lifetime that a server can give its own list; twice as long means half as many listings. Many servers send
-`ttlMs: 0`, the default of their library, and would be listed again for every question."""
+"""Shortest lifetime that a server can give its own list. Many servers send `ttlMs: 0`, the default of their library, and
+would be listed again for every question. Doubling it halves the number of listings."""
 FIRST_LISTING_SECONDS = 10.0
-"""How long an answer waits for servers that were never listed. Doubled, a hanging server delays it twice as long."""
+"""How long an answer waits for servers that were never listed. Doubling it doubles the delay that a hanging server causes."""
 QUIET_SECONDS = 2.0
 """Once some server is listed, stop waiting for the others when this long passes without another."""
 RECHECK_SECONDS = 10.0
-"""How often unknown names make a server list its tools again. Half as long means twice as many listings at most."""
+"""How often unknown names make a server list its tools again. Halving it doubles the number of listings at most."""
 _MAX_NAMED = 3
 _MAX_SHOWN = 100
 
 
 class Servers(Protocol):
-    """The connections to servers, made when they are first needed."""
+    """The connections to servers, opened when first needed."""
 
     @property
     def made(self) -> Pool | None: ...
@@ -68,13 +68,13 @@ class OwnSource(ToolSource, Protocol):
     """A source of tools that needs no server: saved scripts, DSPy programs."""
 
     async def look(self) -> Mapping[str, HalflapError]:
-        """Read it again, and return the tools that cannot be called, and why."""
+        """Read it again. Return the tools that cannot be called, with the reasons."""
 
 
 class Catalog:
-    """The tools of one gateway. When the store fails, it continues in memory.
+    """The tools of one gateway. When the store fails, the catalogue continues in memory.
 
-    `refresh_stale` asks servers whose list is stale in the background; not worth it for a process that ends soon.
+    With `refresh_stale`, stale lists are refreshed in the background. Processes that end soon do without.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Catalog:
         self._clock = clock
         enabled = [server for server in config.servers if not server.disabled]
         self.configured = tuple(server.name for server in enabled)
-        """The enabled servers, also those that have not listed their tools yet."""
+        """The enabled servers, including those that have not listed their tools yet."""
         self._fingerprints = {server.name: server.fingerprint for server in enabled}
         # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
@@ -102,14 +102,14 @@ class Catalog:
             self._fingerprints[DSPY] = DSPY
         self._rows: dict[str, ServerRows] = {}
         self._names: dict[str, tuple[str, str]] = {}
-        """Every name ever given, for when the store fails."""
+        """All names ever given, in case the store fails."""
         self.own: dict[str, OwnSource] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asked_at: dict[str, float] = {}
         self._rechecked_at: dict[str, float] = {}
         self._failures: dict[str, str] = {}
 
-    # What is known -----------------------------------------------------------------------------------
+    # The current state
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class Catalog:
         )
 
     def serves(self, _server: str) -> bool:
-        """Return whether a server exists here; a view leaves out some."""
+        """Return whether a server is visible. In a view, some are not."""
         return True
 
     async def load(self) -> None:
@@ -129,7 +129,7 @@ class Catalog:
         except StoreBrokenError:
             raise
         except StoreError as error:
-            logger.warning("%s The stored catalogue is unknown, so every server is listed again.", error)
+            logger.warning("%s The stored catalogue cannot be used, so every server is listed again.", error)
             return
         self._names.update(kept.names)
         for name, fingerprint in self._fingerprints.items():
@@ -140,7 +140,7 @@ class Catalog:
         self._publish()
 
     async def absorb(self, listing: Listing) -> None:
-        """Merge a server's listing, whether it was asked for or not; afterwards the snapshot has it."""
+        """Merge a server's listing, requested or not, and publish a new snapshot."""
         self._failures.pop(listing.server, None)
         fingerprint = self._fingerprints.get(listing.server, "")
         now = self._clock()
@@ -159,14 +159,14 @@ class Catalog:
             logger.warning(message, listing.server, join(sorted(changed), limit=_MAX_NAMED))
 
     async def absorb_changed(self, listing: Listing) -> None:
-        """Merge a listing unless the catalogue has exactly these definitions already."""
+        """Merge a listing, unless the catalogue already has exactly these definitions."""
         rows = self._rows.get(listing.server, ServerRows())
         kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
         if kept != {str(one["name"]): definition_hash(one) for one in listing.tools}:
             await self.absorb(listing)
 
     async def absorb_features(self, server: str, features: Features) -> bool:
-        """Store what a server offers besides tools, and return whether that is something else than before."""
+        """Store what a server offers besides tools, and return whether that has changed."""
         before = self.snapshot.features.get(server)
         await self._update(server, lambda rows: absorb_features(rows, features))
         return before != self.snapshot.features.get(server)
@@ -178,7 +178,7 @@ class Catalog:
         wanted = {name: known[name].hash for name in names if name in seen.changed}
 
         def change(server: str, before: ServerRows) -> ServerRows:
-            # Only the definition that was seen: another process may have stored yet another one.
+            # Only the definition that was shown: another process may have stored a newer one.
             tools = [
                 replace(tool, accepted=tool.definition, accepted_hash=tool.hash)
                 if wanted.get(tool.name) == tool.hash
@@ -205,7 +205,7 @@ class Catalog:
             after = change(replace(before, names=self._names))
         self._rows[server] = after
         self._names.update(after.names)
-        # The same listing again makes no new snapshot, so that nothing is built from it again.
+        # An unchanged listing makes no new snapshot, so nothing derived from it is rebuilt.
         if _shown(before) != _shown(after):
             self._publish()
 
@@ -217,10 +217,10 @@ class Catalog:
             self._config.tools,
         )
 
-    # Asking servers ----------------------------------------------------------------------------------
+    # Listing servers
 
     def register(self, source: OwnSource) -> None:
-        """Add one of Halflap's own sources of tools, which is read again for every question."""
+        """Add one of Halflap's own sources of tools. It is read again for every question."""
         self.own[source.name] = source
 
     async def look(self) -> None:
@@ -229,9 +229,9 @@ class Catalog:
             await source.look()
 
     async def ensure_listed(self, wait_seconds: float = FIRST_LISTING_SECONDS) -> None:
-        """Ask the servers that were never listed, and wait for them.
+        """List the servers that were never listed, and wait for them.
 
-        The time counts from when a server was asked, so one that hangs delays the first caller only.
+        The wait is measured from the request, so a server that hangs delays only the first caller.
         """
         await self.look()
         loop, until = asyncio.get_running_loop(), 0.0
@@ -256,7 +256,7 @@ class Catalog:
                 break
 
     def ask_unlisted(self) -> None:
-        """Ask the servers that were never listed, without waiting."""
+        """List the servers that were never listed, without waiting."""
         for name in self.configured:
             if name not in self._rows:
                 self.ask(name)
@@ -278,7 +278,7 @@ class Catalog:
         return before.changes_to(self.snapshot, names)
 
     async def find(self, name: str) -> Tool:
-        """Return the tool of this name; before raising, list the servers that it may belong to again."""
+        """Return the tool of this name. If it is unknown, list the servers that it may belong to again before raising."""
         for own, source in self.own.items():
             if name.startswith(namespaced(own, "")) and name in (broken := await source.look()):
                 raise broken[name]
@@ -289,11 +289,11 @@ class Catalog:
         return self.known(name)
 
     def known(self, name: str) -> Tool:
-        """Return the tool of this name from the catalogue as it is now."""
+        """Return the tool of this name from the current snapshot."""
         return self.snapshot.find(name, self.configured, self.unavailable())
 
     async def _recheck(self, servers: Iterable[str]) -> None:
-        """List servers again, except those that were just asked: a program may try very many names."""
+        """List servers again, except those that were just listed: a program may try very many names."""
         now = asyncio.get_running_loop().time()
         asked = []
         for server in servers:
@@ -306,7 +306,7 @@ class Catalog:
             await asyncio.wait(asked)
 
     def is_stale(self, tool: Tool) -> bool:
-        """Return whether a tool's definition is older than its `ttl`; if so, list its server again in the background."""
+        """Return whether a tool's definition is older than its `ttl`. If so, refresh it in the background."""
         own = matches(tool.name, self._config.ttl.per_tool)
         ttl = self._config.ttl.schema_seconds if own is None else self._config.ttl.per_tool[own]
         # Our own sources' files are checked for every question.
@@ -316,7 +316,7 @@ class Catalog:
         return is_stale
 
     def _is_older(self, server: str, ttl: float) -> bool:
-        """Compare the age of a server's listing with a time, or with the server's own where that is shorter."""
+        """Return whether a listing is older than `ttl`, or than the server's own lifetime if that is shorter."""
         kept = self._rows.get(server, ServerRows()).server
         if kept is None:
             return True
@@ -326,7 +326,7 @@ class Catalog:
         return not 0 <= self._clock() - kept.listed_at < ttl
 
     def unavailable(self) -> dict[str, str]:
-        """Return the servers that cannot be reached right now, with the reason."""
+        """Return the servers that cannot be reached now, with the reasons."""
         reasons = dict(self._failures)
         for upstream in self._pool.made or ():
             status = upstream.status()
@@ -339,7 +339,7 @@ class Catalog:
         return reasons
 
     def ask(self, server: str) -> asyncio.Task[None]:
-        """Ask a server for its tools, or join the question that is under way."""
+        """Request a server's tools, or join the request under way."""
         task = self._tasks.get(server)
         if task is None or task.done():
             task = asyncio.create_task(self._list(server), name=f"list {server}")
@@ -352,7 +352,7 @@ class Catalog:
         try:
             await upstream.list()
         except UpstreamError as error:
-            # Said once until it works again: it may be asked with every request, and stderr may be a pipe that fills up.
+            # Logged once until it works again: it may fail with every request, and stderr may be a pipe that fills up.
             server_logger.log(logging.DEBUG if server in self._failures else logging.WARNING, "%s", error)
             self._failures[server] = error.reason
 
@@ -363,6 +363,6 @@ class Catalog:
 
 
 def _shown(rows: ServerRows) -> Any:
-    """Return what a snapshot shows of a server: all but the times."""
+    """Return the parts of a server's rows that a snapshot shows: all but the times."""
     about = rows.server and replace(rows.server, listed_at=0.0, ttl_seconds=None)
     return about, [(tool.name, tool.definition, tool.accepted_hash, tool.removed) for tool in rows.tools]

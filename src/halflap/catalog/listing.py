@@ -1,6 +1,6 @@
-"""Merge what a server offers into what is stored: names never change, and removed tools and prompts are remembered.
+"""Merge a server's listing into the stored rows: names never change, and removed tools and prompts are remembered.
 
-All of it is pure: rows in, rows out.
+The functions are pure: rows in, rows out.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PARTS = {
     "outputSchema": "output schema",
     "annotations": "annotations",
 }
-"""The parts of a definition that an agent relies on, with the words for them."""
+"""The parts of a definition that an agent relies on, with their names in messages."""
 _MAX_REMOVED = 1_000
-"""Removed tools, and prompts, of a server that are remembered: one that comes back changed counts as changed."""
+"""Removed tools and prompts that are remembered per server: one that comes back changed counts as changed."""
 _MAX_REMOVED_BYTES = 4_000_000
-"""How large the definitions of removed tools may be together, as JSON."""
+"""The size of the definitions of removed tools together, as JSON."""
 MAX_NAME = 200
-"""In characters; the longest of 527 real ones has 59. Names appear in every list of tools."""
+"""Characters of a name, since names appear in every list of tools. The longest of 527 real ones has 59."""
 _NOT_IN_NAMES = re.compile(r"[^0-9A-Za-z_]")
 _SUFFIX_DIGITS = 6
 
@@ -40,7 +40,7 @@ _SUFFIX_DIGITS = 6
 
 
 def namespaced(server: str, tool: str) -> str:
-    """Return the name a tool gets if it is free and not too long."""
+    """Return the name that a tool gets if it is free and not too long."""
     prefix = "" if server in OWN else "mcp__"
     return f"{prefix}{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
 
@@ -51,7 +51,7 @@ def feature_name(server: str, kind: Literal["prompt", "resource"], name: str) ->
 
 
 def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> str:
-    """Return a tool's name: where the plain one is taken or too long, with a suffix derived from its original name."""
+    """Return a tool's name. If the plain one is taken or too long, it gets a suffix derived from its original name."""
     return next(
         name for name in _candidates(server, tool, taken) if taken.get(name, (server, tool)) == (server, tool)
     )
@@ -59,7 +59,7 @@ def choose_name(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) ->
 
 def _candidates(server: str, tool: str, taken: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     plain = namespaced(server, tool)
-    # A long name given before there was a limit stays.
+    # Long names from before the limit are kept.
     if len(plain) <= MAX_NAME or taken.get(plain) == (server, tool):
         yield plain
     digest = sha256(f"{server}\0{tool}".encode(errors="surrogatepass")).hexdigest()
@@ -104,7 +104,7 @@ def absorb(before: ServerRows, listing: Listing, fingerprint: str, now: float) -
 
 
 def _remembered(removed: Collection[StoredTool]) -> list[StoredTool]:
-    """Return the removed tools to keep: those that were offered for the longest time, so that a flood replaces itself."""
+    """Return the removed tools to keep: those offered for the longest time, so that a flood only replaces itself."""
     kept, size = [], 0
     for tool in sorted(removed, key=lambda one: one.first_seen - one.last_seen)[:_MAX_REMOVED]:
         size += len(json.dumps(tool.definition)) + len(json.dumps(tool.accepted))
@@ -115,8 +115,8 @@ def _remembered(removed: Collection[StoredTool]) -> list[StoredTool]:
 
 
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the words for the parts of a definition that differ."""
-    # As text, because `True == 1` in Python but not in the hash.
+    """Return the names of the parts of a definition that differ."""
+    # Compared as text: `True == 1` in Python, but not in the hash.
     return tuple(word for key, word in PARTS.items() if canonical(old.get(key)) != canonical(new.get(key)))
 
 
@@ -125,14 +125,14 @@ def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, 
 
 @dataclass(frozen=True, slots=True)
 class KeptFeatures:
-    """The features of one server, and the accepted definitions of prompts that changed since or were removed."""
+    """The features of one server, and the accepted definitions of prompts that have changed or were removed."""
 
     features: Features = field(default_factory=Features)
     accepted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def prompts(self) -> dict[str, Mapping[str, Any]]:
-        """The definitions of prompts in the form of tools' definitions, by name."""
+        """The definitions of prompts, in the form of tool definitions, by name."""
         return {str(one["name"]): _definition(one) for one in self.features.prompts}
 
 

@@ -1,4 +1,4 @@
-"""The catalogue at one moment. Immutable, so that a run sees the same tools from beginning to end."""
+"""The catalogue at one moment. It is immutable, so a run sees the same tools from beginning to end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Snapshot:
 
     number: int = 0
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    """Callable or not."""
+    """Including those that may not be called."""
     blocked: Mapping[str, str] = field(default_factory=dict)
     """Name → the rule of the configuration that forbids calling it."""
     changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Snapshot:
     """Changed tools that may not be called until they are accepted."""
     servers: Mapping[str, StoredServer] = field(default_factory=dict)
     definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Of tools, exactly as their servers listed them."""
+    """Definitions exactly as the servers listed them, by tool name."""
     features: Mapping[str, Features] = field(default_factory=dict)
-    """What each server offers besides tools, as far as that is known."""
+    """What each server offers besides tools, if known."""
     prompts: Mapping[str, Tool] = field(default_factory=dict)
-    """Under the names by which the rules for tools apply to them; these are in `changed` and `held`, too."""
+    """By the names under which the rules for tools apply to them, as in `changed` and `held`."""
 
     def is_callable(self, name: str) -> bool:
         return name in self.tools and name not in self.blocked and name not in self.held
@@ -65,7 +65,7 @@ class Snapshot:
         return ToolNameIndex(self.callable)
 
     def only(self, shows: Callable[[Tool], bool], serves: Callable[[str], bool]) -> Snapshot:
-        """Return the same with only these tools, and with what other than tools these servers have."""
+        """Return a snapshot with only these tools, and the features and prompts of these servers."""
         return replace(
             self,
             tools={name: tool for name, tool in self.tools.items() if shows(tool)},
@@ -75,7 +75,7 @@ class Snapshot:
         )
 
     def changes_to(self, later: Snapshot, servers: Iterable[str]) -> Changes:
-        """Return what a later snapshot has different for these servers."""
+        """Return the differences between this snapshot and a later one, for these servers."""
         wanted = set(servers)
         old = {name: tool.hash for name, tool in self.tools.items() if tool.server in wanted}
         new = {name: tool.hash for name, tool in later.tools.items() if tool.server in wanted}
@@ -121,7 +121,7 @@ def block_rule(tool: StoredTool | Tool, tools: ToolsConfig) -> str | None:
     """Return the rule of the configuration that forbids calling a tool, or None."""
     if tools.allow is not None and matches(tool.name, tools.allow) is None:
         return "`tools.allow` (which does not list it)"
-    # Also by its plain name, or a server could unblock a tool by listing another one under that name first.
+    # The plain name is checked as well, or a server could unblock a tool by listing another one under that name first.
     glob = matches(tool.name, tools.block) or matches(
         namespaced(tool.server, tool.original_name), tools.block
     )

@@ -1,4 +1,4 @@
-"""The catalogue as far as one profile shows it. What it leaves out cannot be told from what does not exist."""
+"""The part of the catalogue that a profile shows. A hidden tool cannot be distinguished from one that does not exist."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from halflap.catalog.catalog import Catalog
 
     Seen: TypeAlias = "Catalog | View"
-    """The whole catalogue, or what a profile shows of it."""
+    """The whole catalogue, or the part that a profile shows."""
 
 
 class View:
-    """What parts that answer questions use of the catalogue."""
+    """The read-only interface of a catalogue, restricted to some tools and servers."""
 
     def __init__(
         self, catalog: Catalog, shows: Callable[[Tool], bool], serves: Callable[[str], bool]
@@ -54,7 +54,7 @@ class View:
 
     async def find(self, name: str) -> Tool:
         if any(name.startswith(namespaced(server, "")) for server in (*self.configured, *OWN)):
-            # It may list the server again. Its suggestions would name what is left out.
+            # This may list the server again. The suggestions in its error would reveal hidden tools.
             with suppress(ToolNotFoundError):
                 await self._catalog.find(name)
         return self.known(name)

@@ -1,8 +1,8 @@
-"""What was learned, as `inspect_tool`, `doctor` and the commands show it."""
+"""What was learned, in the form that `inspect_tool`, `doctor` and the commands show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import iso
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 _MAX_DRIFT = 10
 _MAX_TEXT = 300
-_MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 
 
 def observed_json(known: Known) -> dict[str, Any]:
-    """Return the learned schema and what it rests on."""
+    """Return the learned schema and its evidence."""
     schema = {key: part for key, part in known.shown.items() if key != "x-halflap"}
     cut = known.shown["x-halflap"].get("cut")
     if cut is not None:
@@ -37,19 +36,19 @@ def usage_note(known: Known) -> str:
     note = f"Use observedSchema: it is the value in a program, as learned from {results}{texts}. "
     if known.has_media:
         note += (
-            "What has the type image, audio, resource or resource_link in it is no dict there, but an object with "
+            "A block of type image, audio, resource or resource_link is not a dict in a program, but an object with "
             ".kind, .mime_type, .uri, .text and .data. "
         )
     if known.shown is not known.schema:
-        note += "It is very large: where x-halflap says cut, there is more below that was seen. "
+        note += "It is very large: x-halflap has cut where deeper levels were left out. "
     if known.confidence > 0:
         # Rounded down: it is a lower bound.
         return note + f"The next result fits it with a chance of at least {int(known.confidence * 100)} %."
-    return note + "Too few results to be sure: look at the value, too."
+    return note + "There were too few results to be sure, so look at the value as well."
 
 
 def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list[dict[str, Any]]:
-    """List what changed and what breaks the declared schema, newest first, a few of each."""
+    """List drift and results that broke the declared schema, newest first, a few of each."""
     newest = sorted(breaches, key=lambda one: -one.last_at)
     found: list[dict[str, Any]] = [
         {
@@ -72,10 +71,3 @@ def drift_json(events: Sequence[DriftEvent], breaches: Sequence[Breach]) -> list
         for breach in newest[:_MAX_DRIFT]
     ]
     return found
-
-
-def without_data(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a block that is not text says about itself, without its content."""
-    resource = block.get("resource")
-    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
-    return {key: source[key] for key in _MEDIA_KEYS if source.get(key) is not None}

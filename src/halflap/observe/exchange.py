@@ -1,4 +1,4 @@
-"""Export and import of what was learned. Every part keeps its origin; a file that is read is untrusted."""
+"""Export and import what was learned. Every part keeps its origin; an imported file is untrusted."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ class _Export(_Header):
 
 
 class Imported(NamedTuple):
-    """What a file has."""
+    """The contents of a file."""
 
     shapes: Mapping[str, Mapping[ToolKey, Learned]]
-    """By the origin under which they are kept here."""
+    """By the origin under which they are stored here."""
     own: int
-    """Parts that came from this installation in the first place, and are left out."""
+    """Parts that originally came from this installation, and are left out."""
     lineage: Mapping[str, Lineage]
-    """Where values were seen to go, by origin."""
+    """By origin."""
     new: int = 0
-    """Results behind it that were not known here."""
+    """Results that were not known here."""
 
 
 def exported(
@@ -95,7 +95,7 @@ def exported(
     *,
     values: bool = False,
 ) -> dict[str, Any]:
-    """Return what was learned in the form of a file. Values are included only with `values`."""
+    """Return the contents of an export file. Values are included only with `values`."""
     data: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -122,16 +122,16 @@ def exported(
 
 
 def _public_origin(origin: str, installation: str) -> str:
-    """Return a globally unique name for an origin that reveals nothing: ours may be file paths."""
+    """Return a globally unique name for an origin that reveals nothing: ours may contain file paths."""
     if origin.startswith(IMPORTED):
         return origin.removeprefix(IMPORTED)
     return f"{installation}/{sha256(origin.encode(errors='surrogatepass')).hexdigest()[:16]}"
 
 
 def read_export(data: Any, installation: str, *, values: bool = False) -> Imported:
-    """Read what another gateway exported; if any of it is invalid, raise and import nothing.
+    """Read what another gateway exported, or raise if any of it is invalid.
 
-    Without `values`, or where the file does not claim to have any, values are left out.
+    Values are left out without `values`, and if the file was exported without them.
     """
     file = _validated(data)
     own = f"{installation}/"
@@ -174,8 +174,8 @@ def _read_shapes(entry: _Learned) -> tuple[ToolKey, Learned]:
     key = ToolKey(entry.server, entry.tool, entry.definitionHash)
     try:
         learned = Learned.from_json(entry.shapes)
-        # Shapes that cannot be shown would otherwise fail only when they are asked for.
-        known_of(key, learned)
+        # Otherwise, a shape that cannot be shown would fail only when it is needed.
+        known_of(learned)
     except ShapeTooNewError:
         raise
     except (ShapeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:

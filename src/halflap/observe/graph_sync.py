@@ -1,4 +1,4 @@
-"""Keeps the graph of tools up to date with the catalogue, with what is learned, and with where values were seen to go."""
+"""Keep the graph of tools up to date with the catalogue, with what is learned, and with lineage."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _FRESH_SECONDS = 60.0
-"""After this long, a backfill or another gateway may have added something."""
+"""After this long the store is read again: a backfill or another gateway may have added something."""
 
 
 class GraphSync:
-    """The graph of the callable tools: built when first asked for, then changed where something changed."""
+    """The graph of the callable tools: built when first needed, then updated where something changed."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class GraphSync:
         self._uses_lineage = lineage and knowledge.is_used
         self._graph: Graph | None = None
         self._versions: dict[str, str] = {}
-        """What each tool in the graph was built from."""
+        """The version of what each tool in the graph was built from."""
         self._seen: Snapshot | None = None
         self._latencies: Mapping[tuple[str, str], float] = {}
         self._lineage = Lineage()
@@ -57,7 +57,7 @@ class GraphSync:
         self._lock = asyncio.Lock()
 
     async def graph(self) -> Graph:
-        """Return the graph as it is now. It keeps changing: ask again when working with it for long."""
+        """Return the current graph. It keeps changing, so do not hold on to it."""
         async with self._lock:
             return await self._current()
 
@@ -67,7 +67,7 @@ class GraphSync:
             return await asyncio.to_thread(work, await self._current())
 
     def learned(self) -> None:
-        """Note that something new is known."""
+        """Read everything again with the next question, since something was learned."""
         self._read_at = -math.inf
 
     async def _current(self) -> Graph:
@@ -88,10 +88,10 @@ class GraphSync:
             if self._uses_lineage:
                 self._lineage = Lineage.sum((await self._store.lineage()).values())
         except StoreError as error:
-            logger.warning("%s Where values went is not known.", error)
+            logger.warning("%s The graph does without lineage and latencies.", error)
 
     async def _update(self) -> None:
-        """Change the graph where the catalogue or what is known has changed."""
+        """Update the graph where the catalogue or what is known has changed."""
         snapshot = self._snapshot()
         tools = [snapshot.tools[name] for name in sorted(snapshot.callable)]
         known = await self._knowledge.of_all(tools)
@@ -104,7 +104,7 @@ class GraphSync:
     def _change(
         self, changed: Sequence[Tool], known: Mapping[str, Known], gone: Collection[str], snapshot: Snapshot
     ) -> None:
-        from halflap.graph.edges import Graph  # noqa: PLC0415 -- most gateways learn, and are never asked for edges
+        from halflap.graph.edges import Graph  # noqa: PLC0415 -- most gateways never need edges
 
         if self._graph is None:
             self._graph = Graph(self._ports(tool, known.get(tool.name)) for tool in changed)
@@ -140,7 +140,7 @@ def _naming(snapshot: Snapshot) -> Callable[[ToolKey], str | None]:
 
     def name(key: ToolKey) -> str | None:
         tool = tools.get((key.server, key.tool))
-        # History without a definition counts for the present one.
+        # Lineage of an unknown definition counts for the current one.
         if tool is None or key.definition_hash not in {tool.schema_hash, tool.hash, ""}:
             return None
         return tool.name if snapshot.is_callable(tool.name) else None

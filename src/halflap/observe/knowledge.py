@@ -1,4 +1,4 @@
-"""A cache of what is known of all tools: read from the store when asked for, and updated by the learner."""
+"""A cache of what is known of all tools, read from the store on demand and updated by the learner."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _MANY = 8
-"""More tools than this are read with one query for everything."""
+"""For more tools than this, one query reads everything."""
 _MAX_CACHED = 2_000
 _FRESH_SECONDS = 30.0
-"""After this long it is read again: a backfill or another gateway may have added to it."""
+"""An entry older than this is read again: a backfill or another gateway may have added to it."""
 
 
 def key_of(tool: Tool) -> ToolKey:
-    """Return the key of what is learned of a tool: with the same schemas it is the same tool."""
+    """Return the key of what is learned of a tool. A tool with the same schemas is the same tool."""
     return ToolKey(tool.server, tool.original_name, tool.schema_hash)
 
 
@@ -37,11 +37,11 @@ class _Entry:
     learned: Learned
     read_at: float
     known: tuple[Known | None] | None = None
-    """What `learned` means, once computed."""
+    """Computed from `learned` on demand."""
 
 
 class Knowledge:
-    """What was learned of each tool as it is defined now, merged over all origins; nothing where it is not used."""
+    """What was learned of each tool as it is defined now, merged over all origins; nothing if learning is off."""
 
     def __init__(self, store: Store, *, enums: bool = False, is_used: bool = True) -> None:
         self.is_used = is_used
@@ -54,10 +54,10 @@ class Knowledge:
         return (await self.of_all([tool])).get(tool.name)
 
     async def of_all(self, tools: Iterable[Tool]) -> dict[str, Known]:
-        """Return what is known of tools by their names, without those of which nothing is known."""
+        """Return what is known of tools, by name; tools without results are left out."""
         keys = {tool.name: key_of(tool) for tool in tools} if self.is_used else {}
         entries = await self._read(set(keys.values()))
-        found = {name: await self._known(key, entries[key]) for name, key in keys.items() if key in entries}
+        found = {name: await self._known(entries[key]) for name, key in keys.items() if key in entries}
         return {name: known for name, known in found.items() if known is not None}
 
     async def learned(self, key: ToolKey) -> Learned:
@@ -72,14 +72,14 @@ class Knowledge:
             entry.learned, entry.known = learned, None
 
     def forget(self) -> None:
-        """Read everything again when it is next asked for."""
+        """Clear the cache, so that everything is read again."""
         self._entries.clear()
 
-    async def _known(self, key: ToolKey, entry: _Entry) -> Known | None:
+    async def _known(self, entry: _Entry) -> Known | None:
         if entry.known is not None:
             return entry.known[0]
         learned = entry.learned
-        known = await asyncio.to_thread(known_of, key, learned, enums=self._enums)
+        known = await asyncio.to_thread(known_of, learned, enums=self._enums)
         if entry.learned is learned:
             entry.known = (known,)
         return known
@@ -101,7 +101,7 @@ class Knowledge:
                 return fresh | {key: self._entries[key] for key in old if key in self._entries}
             for key in old:
                 entry = fresh[key] = await self._entry(key, rows.get(key[:2], ()), now)
-                # Of most tools in a very large catalogue nothing is known; that is not cached.
+                # In a very large catalogue, tools without results are not cached.
                 if len(keys) <= _MAX_CACHED or entry.learned.observations:
                     self._entries[key] = entry
             for key in keys & self._entries.keys():
@@ -126,7 +126,7 @@ class Knowledge:
         learned = Learned()
         if counting:
             learned = await asyncio.to_thread(merged, counting)
-            # Values from when they were still kept are not shown.
+            # Values that were stored while `learning.values` was on are not shown.
             learned = learned if self._enums else learned.without_values()
         entry = self._entries.get(key)
         if entry is None or entry.learned != learned:

@@ -1,4 +1,4 @@
-"""What was learned of one tool: merged over its origins, as a schema and a type, and compared with what is new."""
+"""What was learned of one tool: merged over its origins, as a schema and a type, and compared with new results."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.learn import OUTCOMES, Learned, brief, changes, confidence, is_lost, merge, schema_of, type_of
 from halflap.learn.drift import STABLE
 from halflap.schema import is_informative
-from halflap.store import LIVE, DriftEvent
+from halflap.store import DriftEvent
 
 if TYPE_CHECKING:
     from halflap.learn import Shape
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 IMPORTED = "import:"
 """Prefix of the origins that came from other gateways."""
 _MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
-"""Types of blocks that are not text: in a program they are objects, not dicts."""
-_MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
+"""Types of blocks that are not text: programs get an object for them, not a dict."""
+_MEDIA_KEYS = ("type", "mimeType", "uri", "name")
 _MAX_SHOWN = 20_000
 """Bytes of JSON Schema shown to a model; `halflap schema show` has the rest."""
 _MIN_RESULTS = 3
@@ -35,8 +35,7 @@ _MIN_CALLS = 50
 def merged(rows: Iterable[StoredShape]) -> Learned:
     """Merge what all origins learned of a tool.
 
-    Imports must not push out what was learned here: one that would, because names, variants or levels are bounded, is
-    left out.
+    An import that would make local knowledge coarser, because names, variants or levels are bounded, is left out.
     """
     here, imported = Learned(), []
     for row in rows:
@@ -61,21 +60,20 @@ def whole(learned: Learned) -> Shape:
 class Known:
     """What is known of a tool as it is defined now."""
 
-    key: ToolKey
     learned: Learned
     schema: dict[str, Any]
     """JSON Schema of the value as programs see it, with `x-halflap` at the root and where something was cut."""
     shown: dict[str, Any]
-    """The same for a model to read: if it is very large, without its deepest levels."""
+    """The same for a model to read: without its deepest levels if it is very large."""
     confidence: float
     type: Type | None
-    """The whole as a type; None where it says nothing, or rests on too few results."""
+    """The whole as a type; None if it says nothing, or rests on too few results."""
     stub: Type | None
     """`shown` as a type, for stubs and signatures."""
     version: str
     """Differs for different types."""
     has_media: bool = False
-    """Whether blocks that are not text are in it; the schema has their metadata."""
+    """Whether it includes blocks that are not text; the schema has their metadata."""
 
     @property
     def observations(self) -> int:
@@ -95,36 +93,43 @@ class Known:
         return whole(self.learned).last
 
 
-def known_of(key: ToolKey, learned: Learned, *, enums: bool = False) -> Known | None:
+def known_of(learned: Learned, *, enums: bool = False) -> Known | None:
     """Return what is known of a tool; None if every result was an error."""
     shape = whole(learned)
     if not shape.observations:
         return None
+
+    def typed(shape: Shape) -> Type | None:
+        found = type_of(shape, enums=enums, is_opaque=is_media) if is_enough else None
+        return found if found is not None and is_informative(found) else None
+
     certainty = confidence(shape, enums=enums)
+    is_enough = certainty > 0 or shape.observations >= _MIN_RESULTS
     short = brief(shape, _MAX_SHOWN, enums=enums)
-    schema = schema_of(shape, enums=enums)
-    type_ = stub = None
-    if certainty > 0 or shape.observations >= _MIN_RESULTS:
-        type_ = stub = type_of(shape, enums=enums, is_opaque=is_media)
-        if short is not shape:
-            stub = type_of(short, enums=enums, is_opaque=is_media)
+    schema, type_ = schema_of(shape, enums=enums), typed(shape)
     return Known(
-        key,
-        learned,
-        schema,
-        schema if short is shape else schema_of(short, enums=enums),
-        certainty,
-        type_ if type_ is not None and is_informative(type_) else None,
-        stub if stub is not None and is_informative(stub) else None,
-        sha256(repr(type_).encode(errors="replace")).hexdigest(),
-        _has_media(shape.root),
+        learned=learned,
+        schema=schema,
+        shown=schema if short is shape else schema_of(short, enums=enums),
+        confidence=certainty,
+        type=type_,
+        stub=type_ if short is shape else typed(short),
+        version=sha256(repr(type_).encode(errors="replace")).hexdigest(),
+        has_media=_has_media(shape.root),
     )
 
 
+def media_value(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a block that is not text, which is what is learned of it."""
+    resource = block.get("resource")
+    source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
+    return {key: source[key] for key in _MEDIA_KEYS if source.get(key) is not None}
+
+
 def is_media(record: Record) -> bool:
-    """Return whether an object is the metadata of a block that is not text."""
+    """Return whether objects are the metadata of blocks that are not text."""
     kind = record.keys.get("type")
-    if kind is None or kind.missing.times or not record.keys.keys() <= _MEDIA_KEYS:
+    if kind is None or kind.missing.times or not record.keys.keys() <= set(_MEDIA_KEYS):
         return False
     return bool(kind.place.values) and set(kind.place.values or ()) <= _MEDIA
 
@@ -133,9 +138,8 @@ def _has_media(place: Place) -> bool:
     return any(map(is_media, place.records.values())) or any(map(_has_media, place.below()))
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What adding new results changed."""
+class Compared(NamedTuple):
+    """What new results changed."""
 
     after: Mapping[ToolKey, Learned]
     changed: bool
@@ -144,16 +148,9 @@ class Compared:
 
 
 def compare(
-    before: Mapping[ToolKey, Learned],
-    added: Mapping[ToolKey, Learned],
-    *,
-    enums: bool = False,
-    origin: str = LIVE,
+    before: Mapping[ToolKey, Learned], added: Mapping[ToolKey, Learned], *, enums: bool = False
 ) -> Compared:
-    """Add what was just seen to what was known, tool by tool; what contradicts a stable shape is drift.
-
-    Results of other origins are of any age, so their drift has the present time.
-    """
+    """Add what was just seen to what was known, tool by tool. What contradicts a stable shape is drift."""
     changed = False
     drift: list[DriftEvent] = []
     for key, new in added.items():
@@ -161,16 +158,13 @@ def compare(
         if not now.observations:
             continue
         found = changes(was, now) if was.observations else ()
-        if found or was.observations < _MIN_RESULTS:
-            changed = True
+        changed |= bool(found) or was.observations < _MIN_RESULTS
         if not found or was.sample.size() < _MIN_CALLS:
             continue
         certainty = confidence(was, enums=enums)
         if certainty >= STABLE:
-            at = time.time() if now.first is None or origin != LIVE else now.first
+            at = time.time() if now.first is None else now.first
             basis = (was.observations, round(certainty, 4))
-            drift += [
-                DriftEvent(*key, one.path, one.what, one.before, one.now, at, *basis, origin) for one in found
-            ]
+            drift += [DriftEvent(*key, one.path, one.what, one.before, one.now, at, *basis) for one in found]
     after = {key: before[key].merge(new) for key, new in added.items()}
     return Compared(after, changed, tuple(drift))

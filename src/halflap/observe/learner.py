@@ -1,4 +1,4 @@
-"""Learns from the results of calls, in the background."""
+"""Learn from the results of calls in the background."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from halflap.core.errors import StoreError
 from halflap.core.values import Result
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails
 from halflap.learn import Observations, digest_of
-from halflap.observe.describe import without_data
 from halflap.observe.knowledge import Knowledge, key_of
-from halflap.observe.known import compare
+from halflap.observe.known import compare, media_value
 from halflap.schema import read_result, reading_of
 from halflap.store import LIVE
 
@@ -33,7 +32,7 @@ logger = logging.getLogger(__name__)
 METERS = {
     "results": "results that were learned from",
     "look_seconds": "seconds spent inferring their shapes",
-    "lag_seconds": "seconds from an answer until what it taught was stored, summed over the results",
+    "lag_seconds": "seconds from an answer until what was learned from it was stored, summed over the results",
     "writes": "batches that were stored",
     "write_seconds": "seconds spent storing them",
     "dropped": "results that were skipped because too many were waiting",
@@ -41,15 +40,15 @@ METERS = {
 _MAX_WAITING = 5_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
 _SMALL = 4_096
-"""Results up to this size are read on the event loop; larger ones take milliseconds, so a thread reads them."""
+"""Results up to this size are parsed on the event loop; larger ones take milliseconds, so a thread parses them."""
 _OBSERVED_BYTES = 256 * 1024
-"""Results that are looked at together. Doubling it doubles the longest pause, some milliseconds, and saves a tenth."""
+"""Results that are observed together. Doubling it doubles the longest pause, some milliseconds, and saves a tenth."""
 _BATCH_SECONDS = 3.0
 _WRITE_REST = 20
-"""Storing takes at most this fraction of the time: after a slow batch, the next one waits longer."""
+"""After a batch that took long to store, the next one waits this many times as long."""
 _SLICE_SECONDS = 0.001
 _REST = 19
-"""Calls have the event loop to themselves for this many times as long as a slice of work took."""
+"""After a slice of work, calls have the event loop for this many times as long as it took."""
 _MAX_READINGS = 2_000
 
 
@@ -73,7 +72,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a batch of results looks like."""
+    """What was seen in a batch of results."""
 
     results: Observations[ToolKey]
     calls: list[str] = field(default_factory=list)
@@ -83,11 +82,11 @@ class _Seen:
 
 
 class Learner:
-    """Turns answered calls into knowledge. No call waits for it, and none fails because of it.
+    """Learns from answered calls. No call waits for it, and none fails because of it.
 
-    Calls wait in one queue until what they teach is stored, so a store that fails for a while loses nothing. A call
-    counts once, however many gateways and backfills learn from the same records: the store marks it in the transaction
-    that adds the shapes.
+    Calls stay in a queue until what was learned from them is stored, so nothing is lost while the store fails. A call counts
+    once, however many gateways and backfills read the same records: the store marks it in the transaction that adds the
+    shapes.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class Learner:
         self._values = values
         self._trails = Trails() if lineage else None
         self._redact = redact
-        """Removes secrets from a value; what it changes is not kept as a value."""
+        """Removes secrets from a value. A text that it changes is not stored as a value."""
         self._before_writing = before_writing
         self._on_learned = on_learned
         self._waiting: deque[_Waiting] = deque()
@@ -125,7 +124,7 @@ class Learner:
         """Results skipped because too many were waiting; a backfill can learn from those that were recorded."""
 
     def take(self, tool: Tool, call: CallRecord) -> None:
-        """Queue an answered call with its values. It is on the path of the call, so nothing else happens here."""
+        """Queue an answered call with its values. The call waits for this, so nothing else happens here."""
         if self._is_closed:
             return
         waiting = _Waiting(tool, call)
@@ -140,7 +139,7 @@ class Learner:
             self._task = asyncio.create_task(self._run(), name="learn from results")
 
     async def flush(self) -> None:
-        """Learn from everything answered so far, without pauses."""
+        """Learn from all calls answered so far, without pauses."""
         self._flushes += 1
         self._hurry.set()
         try:
@@ -153,7 +152,7 @@ class Learner:
     async def close(self) -> None:
         self._is_closed = True
         if self._task is not None:
-            async with self._lock:  # not while a thread works for it
+            async with self._lock:  # its work in a thread cannot be cancelled
                 self._task.cancel()
             await asyncio.wait([self._task])
         await self.flush()
@@ -188,7 +187,7 @@ class Learner:
                 self._some.set()
                 return
             except Exception:
-                # A crash costs this batch, not the ones to come.
+                # A crash loses this batch, not later ones.
                 logger.exception("A batch of results could not be learned from")
             self._took = time.monotonic() - began
             for _ in batch:
@@ -201,15 +200,15 @@ class Learner:
         if self._salt is None:
             await self._read_salt()
         if self._before_writing is not None:
-            # The calls have to be recorded, to be marked in the same transaction.
+            # The calls have to be recorded before they can be marked.
             await self._before_writing()
         taken: frozenset[str] = frozenset()
         while batch := [one for one in batch if one.call.id not in taken]:
             began = time.perf_counter()
-            seen = await self._see(batch)
+            seen = await self._observe_all(batch)
             looked = time.perf_counter()
             if taken := await self._write(seen):
-                continue  # a backfill learned from some of these calls meanwhile
+                continue  # a backfill learned from some of these calls in the meantime
             meters = {
                 "results": float(len(batch)),
                 "look_seconds": looked - began,
@@ -226,13 +225,13 @@ class Learner:
         try:
             self._salt = await self._store.salt()
         except StoreError as error:
-            logger.warning("%s Arguments are told apart only until the gateway ends.", error)
+            logger.warning("%s Until the gateway restarts, a salt in memory is used.", error)
             self._salt = secrets.token_bytes(32)
         if self._trails is not None:
             self._trails.salt = self._salt
 
     async def _write(self, seen: _Seen) -> frozenset[str]:
-        """Store what was seen; if another process learned from some of the calls, store nothing and return those."""
+        """Store what was seen. If another process learned from some of the calls, store nothing and return those."""
         new = await asyncio.to_thread(seen.results.learned)
         before = {key: await self._knowledge.learned(key) for key in new}
         compared = await asyncio.to_thread(compare, before, new, enums=self._values)
@@ -249,15 +248,15 @@ class Learner:
             self._on_learned()
         return taken
 
-    async def _see(self, batch: Sequence[_Waiting]) -> _Seen:
-        """Look at results one after another, with pauses in which calls have the event loop to themselves."""
+    async def _observe_all(self, batch: Sequence[_Waiting]) -> _Seen:
+        """Observe results one after another, with pauses for other work on the event loop."""
         seen, busy = _Seen(Observations(values=self._values, most_bytes=_OBSERVED_BYTES)), 0.0
         for one in batch:
             began = time.perf_counter()
-            if one.size <= _SMALL and not self._values:  # redacting values takes long
-                self._look_at(one, seen)
+            if one.size <= _SMALL and not self._values:  # redaction of values is slow
+                self._observe(one, seen)
             else:
-                await asyncio.to_thread(self._look_at, one, seen)
+                await asyncio.to_thread(self._observe, one, seen)
             busy += time.perf_counter() - began
             await asyncio.sleep(0)
             if busy > _SLICE_SECONDS:
@@ -267,13 +266,13 @@ class Learner:
                 busy = 0.0
         return seen
 
-    def _look_at(self, one: _Waiting, seen: _Seen) -> None:
+    def _observe(self, one: _Waiting, seen: _Seen) -> None:
         call = one.call
         try:
             result = Result.from_wire(json.loads(call.result or ""))
             arguments = json.loads(call.arguments or "{}")
             key = key_of(one.tool)
-            value = read_result(result, self._reading(key, one.tool), without_data)
+            value = read_result(result, self._reading(key, one.tool), media_value)
             if one.lineage is None:
                 one.lineage = self._follow(one, key, arguments, None if result.is_error else value)
             if self._values and self._redact is not None:

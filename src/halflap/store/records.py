@@ -192,8 +192,6 @@ class Breach:
     first_at: float
     last_at: float
     times: int
-    origin: str = LIVE
-    """`live` if any call through this gateway showed it, else `backfill`."""
 
 
 AnyRecord = CallRecord | RunRecord | Breach
@@ -227,12 +225,11 @@ class DriftEvent:
     before: str
     now: str
     at: float
-    """When it was first seen; for drift found in logs, when the logs were read."""
+    """When it was first seen."""
     observations: int
     """How many results the contradicted shape rested on."""
     confidence: float
     """How certain that shape was."""
-    origin: str = LIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The texts of a tool that search reads, cut to lengths that real definitions stay below."""
+"""The texts of a tool that search reads, with limits that real definitions stay below."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from halflap.core.values import Tool
 
 MAX_NAME = 300
-"""Characters of a name; twice as many double the time for a hostile one."""
+"""Characters of a name. Doubling it doubles the time for a hostile one."""
 MAX_TEXT = 4_000
-"""Characters of a description, or of all parameters; twice as many double the time to index hostile tools."""
+"""Characters of a description, or of all parameters. Doubling it doubles the time to index hostile tools."""
 _MAX_PARAMETER_TEXT = 400
 """Characters of one description of a parameter."""
 _MAX_PARAMETERS = 300
-"""Parameters, or values of one, that are read; later ones are not found."""
+"""Parameters, or enum values of one, that are indexed."""
 
 
 @dataclass(frozen=True, slots=True)

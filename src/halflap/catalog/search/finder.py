@@ -25,7 +25,7 @@ _MAX_LINE = 200
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A tool that was found: its description in a line, its signature, how well it fits."""
+    """A search result: the first line of the tool's description, its signature, and its score."""
 
     name: str
     description: str
@@ -34,7 +34,7 @@ class Hit:
 
 
 class Finder:
-    """Keeps an index of the catalogue, and rebuilds it in a thread when the catalogue has changed."""
+    """Searches an index of the catalogue, which is rebuilt in a thread when the catalogue has changed."""
 
     def __init__(self, catalog: Seen, schema_of: Callable[[Tool], Awaitable[ToolSchema]]) -> None:
         self._catalog = catalog
@@ -43,7 +43,7 @@ class Finder:
         self._index: tuple[int, Index] | None = None
 
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
-        """Return the tools that fit best, best first."""
+        """Return the best matches, best first."""
         if not query.strip():
             raise UsageError("The query is empty. Say what the tool should do, or its name.")
         if limit < 1:
@@ -66,7 +66,7 @@ class Finder:
         return hits
 
     def _build(self, snapshot: Snapshot) -> Index:
-        # Imported in the thread: it takes a while, and not every gateway is asked to search.
+        # Imported in the thread: it takes a while, and not every gateway is used to search.
         document_of = import_module("halflap.catalog.search.document").document_of
         texts = {
             name: f"{server.server_info or ''} {server.instructions or ''}"[:_MAX_SERVER_TEXT]

@@ -1,8 +1,8 @@
 """The search index: named tools first, then the tools that fit the words of the query best.
 
-Words are ranked by BM25F. A word also finds its kin: longer words that begin with it, and its inflections. The last word may
-be unfinished, so that search works while a user types. And a tool gains from the best tool of its server, because a task
-that needs one of them mostly needs the others too.
+Words are ranked by BM25F. A word also matches longer words that begin with it, and its inflections. The last word may be
+unfinished, so that search works while a user types. A tool gains from the best tool of its server, because a task that
+needs one of them mostly needs others.
 
 Scores go from 0 to 1 and are comparable within one answer only:
 
@@ -11,7 +11,7 @@ Scores go from 0 to 1 and are comparable within one answer only:
     0.98          one of the two, or "server tool", apart from case, separators, quotes and arguments
     0.97          the query mentions the name with separators, as only names are written
     0.95          a name of several words with one typo
-    up to 0.90    by words: the best tool has the share of the query's weight that it covers, the others less
+    up to 0.90    by words: the best tool has the share of the query's weight that it covers, others have less
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_FOUND = 100
 _MAX_QUERY = 2_000
 _MAX_QUERY_TERMS = 64
 _MAX_CORRECTED = 4
-_KIN_SHARE = 0.5
+_RELATED_SHARE = 0.5
 _NEIGHBOUR_SHARE = 0.5
 
 # The scores that are explained above.
@@ -48,14 +48,14 @@ _SEPARATOR = re.compile(r"[^\W_][_@.:/-]+[^\W_]")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A tool that fits the query, and how well."""
+    """A matching tool and its score."""
 
     name: str
     score: float
 
 
 class Index:
-    """An inverted index over one catalogue. Immutable; build it in a thread, since that takes time."""
+    """An immutable inverted index over one catalogue. Build it in a thread, since that takes time."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         # The tools of a server are numbered consecutively, so that a server is a range.
@@ -69,7 +69,7 @@ class Index:
         self._names = Names(self._documents)
 
     def search(self, query: str, limit: int = 10, server: str | None = None) -> list[Found]:
-        """Return at most `limit` tools, best first, equally good ones by name."""
+        """Return at most `limit` tools, best first; equally good ones by name."""
         among = range(len(self._documents)) if server is None else self._servers.get(server, range(0))
         if not among:
             return []
@@ -81,17 +81,17 @@ class Index:
         return sorted(found, key=lambda one: (-one.score, one.name))[:limit]
 
     def _by_words(self, query: str, limit: int, among: range) -> dict[int, float]:
-        """Score the tools that fit best by words: `limit` of them, and those equal to the last."""
+        """Score the best matches by words: `limit` of them, and those with the score of the last."""
         asked = self._asked(query)
         if not asked:
             return {}
         covered: dict[int, float] = defaultdict(float)
         unfinished = words(query)[-1]
         for term in asked:
-            kin = self._terms.kin(term)
-            if not kin and term not in self._terms and unfinished.startswith(term):
-                kin = self._terms.completions(term)
-            for number, gain in self._gains(term, kin, among):
+            related = self._terms.related(term)
+            if not related and term not in self._terms and unfinished.startswith(term):
+                related = self._terms.completions(term)
+            for number, gain in self._gains(term, related, among):
                 covered[number] += gain
         if not covered:
             return {}
@@ -102,28 +102,28 @@ class Index:
         scale = _BY_WORDS * min(1.0, strength) / max(best.values())
         return {number: round(scale * fit, 4) for number, fit in best.items()}
 
-    def _gains(self, term: str, kin: list[str], among: range) -> Iterable[tuple[int, float]]:
-        """Return the tools that have a term or, for a share of its gain, one of its kin."""
+    def _gains(self, term: str, related: list[str], among: range) -> Iterable[tuple[int, float]]:
+        """Return the tools that have a term or, for a share of its gain, a related one."""
         exact = self._terms.gains(term, among)
-        if not kin:
+        if not related:
             return exact
         gains = dict(exact)
-        for word in kin:
+        for word in related:
             for number, gain in self._terms.gains(word, among):
-                gains[number] = max(gains.get(number, 0.0), _KIN_SHARE * gain)
+                gains[number] = max(gains.get(number, 0.0), _RELATED_SHARE * gain)
         return gains.items()
 
     def _asked(self, query: str) -> list[str]:
-        """Return the terms of a query, each once; those that nothing has with a typo corrected."""
+        """Return the distinct terms of a query; if no tool has any of them, with typos corrected."""
         written = words(query)
-        # A single small word may be the first letters of another: "is" of "issue".
+        # A single stop word may be the beginning of another word: "is" of "issue".
         asked = list(dict.fromkeys(terms(query) or (written if len(written) == 1 else ())))[:_MAX_QUERY_TERMS]
-        if any(term in self._terms or self._terms.kin(term) for term in asked):
+        if any(term in self._terms or self._terms.related(term) for term in asked):
             return asked
         return [self._terms.corrected(term) for term in asked[:_MAX_CORRECTED]]
 
     def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
-        """Add to every tool that fits a share of the best tool of its server."""
+        """Add to the score of every match a share of the best one of its server."""
         best: dict[str, float] = defaultdict(float)
         server_of = self._server_of
         for number, fit in covered.items():
@@ -144,7 +144,7 @@ class Names:
         for number, document in enumerate(documents):
             server, original = document.server[:MAX_NAME], document.original_name[:MAX_NAME]
             self._originals[document.original_name].add(number)
-            # The namespaced name is not always made of server and tool: a name that is taken gets a suffix.
+            # A namespaced name may have a suffix, if its plain form was taken.
             for name in (original, f"{server} {original}", document.name[:MAX_NAME]):
                 self._letters[letters(name)].add(number)
             if len(words(original, wholes=False)) == 1:
@@ -153,7 +153,7 @@ class Names:
         self._spellings = Spellings(self._letters)
 
     def match(self, query: str) -> dict[int, float]:
-        """Score the tools whose name the query is, contains, or nearly is."""
+        """Score the tools whose name the query is, contains, or misspells."""
         asked = query.strip()
         scores = dict.fromkeys(self._mentioned(asked), _MENTIONED)
         whole = _ARGUMENTS.sub("", asked) if len(asked) <= 2 * MAX_NAME else ""
@@ -166,15 +166,15 @@ class Names:
         return scores or dict.fromkeys(self._mistyped(whole), _TYPO)
 
     def _mentioned(self, sentence: str) -> Iterator[int]:
-        """Find tools named by words that can hardly be anything but a name: this_one, server.this-one."""
+        """Find tools mentioned by words that look like names only: this_one, server.this-one."""
         for token in _TOKEN.findall(sentence):
             name = token.rstrip(".:/-")[:MAX_NAME]
-            # An e-mail is no mention of the tool `email`.
+            # "an e-mail" does not mention the tool `email`.
             if _SEPARATOR.search(name) and letters(name) not in self._single_words:
                 yield from self._letters.get(letters(name), ())
 
     def _mistyped(self, name: str) -> Iterator[int]:
-        """Find tools named by several words, one typo away; of separate words, the first has to be right."""
+        """Find names of several words that are one typo away. If written as separate words, the first must be right."""
         written = words(name, wholes=False)
         if len(written) > 1:
             verb = written[0] if len(name.split()) > 1 else ""  # `get user` is not `set_user`

@@ -1,4 +1,4 @@
-"""The terms of the catalogue: what each adds to the score of each tool (BM25F), and which others are like it."""
+"""The terms of the catalogue: what each adds to the score of each tool (BM25F), and related terms."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.words import Spellings, terms
 
 _WEIGHTS = (2.0, 0.5, 2.0, 1.0, 0.5, 0.25)
-"""How much a word counts in each field of `_fields`; halving or doubling any of these hardly changes what is found."""
+"""Weights of the fields of `_fields`. Halving or doubling any of them hardly changes what is found."""
 _LENGTH_PENALTY = 0.4
 _SATURATION = 1.2
 _MIN_BEGINNING = 4
 _MIN_BEGINNING_ELSEWHERE = 3
-"""In other than Latin letters, where fewer say more."""
+"""For scripts other than Latin, where fewer letters say more."""
 _COMMON_SHARE = 0.55
 """Words that share this much of their beginning count as inflections of each other."""
-_MAX_KIN = 16
+_MAX_RELATED = 16
 _LAST_CHARACTER = "\U0010ffff"
 _MIN_FOR_TYPOS = 4
 
 
 class Terms:
-    """For every term, the tools that have it and what it adds to each. Tools are numbered in order."""
+    """The tools that have each term, by number, and what it adds to their scores."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         counted = cache(lambda text: Counter(terms(text)))
@@ -60,20 +60,20 @@ class Terms:
         return term in self._postings
 
     def weight(self, term: str) -> float:
-        """Return the most that a term can add, by its rarity."""
+        """Return the most that a term can add to a score, by its rarity."""
         return self._weights.get(term, self._unknown_weight)
 
     def gains(self, term: str, among: range) -> Iterator[tuple[int, float]]:
-        """Return the tools in a range that have the term, with what it adds to each."""
+        """Return the tools in a range that have the term, with what it adds to their scores."""
         numbers, gains = self._postings.get(term, ([], []))
         first, last = bisect_left(numbers, among.start), bisect_left(numbers, among.stop)
         return zip(numbers[first:last], gains[first:last], strict=True)
 
-    def kin(self, term: str) -> list[str]:
-        """Return other terms that a word may mean: longer words that begin with it, and its inflections.
+    def related(self, term: str) -> list[str]:
+        """Return related terms: longer words that begin with this one, and its inflections.
 
-        English endings are gone already. Words of other languages mostly change at their end, so a word that is
-        unknown, or not in Latin letters, also finds those that share most of its beginning.
+        English endings are already removed. Words of other languages mostly change at their end, so a word that is
+        unknown, or not in Latin letters, also matches those that share most of its beginning.
         """
         shortest = _MIN_BEGINNING if term.isascii() else _MIN_BEGINNING_ELSEWHERE
         if len(term) < shortest or not term.isalpha():
@@ -81,19 +81,21 @@ class Terms:
         inflects = not term.isascii() or term not in self
         beginning = term[: max(shortest, ceil(_COMMON_SHARE * len(term)))] if inflects else term
         shared = {word: Prefix.similarity(term, word) for word in self._beginning(beginning) if word != term}
-        kin = [
+        found = [
             word
             for word, length in shared.items()
             if length == len(term) or length >= _COMMON_SHARE * len(word)
         ]
-        return sorted(kin, key=lambda word: (-shared[word], len(word), word))[:_MAX_KIN]
+        return sorted(found, key=lambda word: (-shared[word], len(word), word))[:_MAX_RELATED]
 
     def completions(self, beginning: str) -> list[str]:
         """Return the most frequent terms that begin with an unfinished word, however short."""
-        return nsmallest(_MAX_KIN, self._beginning(beginning), key=lambda word: (self._weights[word], word))
+        return nsmallest(
+            _MAX_RELATED, self._beginning(beginning), key=lambda word: (self._weights[word], word)
+        )
 
     def corrected(self, term: str) -> str:
-        """Return the known word that was probably meant. Only for queries that find nothing otherwise."""
+        """Return the known word that was probably meant, for queries that find nothing otherwise."""
         if len(term) < _MIN_FOR_TYPOS:
             return term
         return min(self._spellings.near(term), default=term)
