@@ -190,6 +190,23 @@ async def test_links_are_drawn_by_server_and_by_tool_with_their_evidence() -> No
         assert "No links" in (await visitor.part("/graph/between?from=sales&to=nothing")).text
 
 
+async def test_a_large_server_is_drawn_in_groups() -> None:
+    things = ("invoice", "customer", "ticket")
+    tools = [
+        definition(f"{verb}_{thing}_{at}", f"{thing}_id", f"{thing}_id")
+        for thing in things
+        for verb in ("get", "update")
+        for at in range(10)
+    ]
+    async with visiting({"shop": Memory(*tools)}) as visitor:
+        await settled(visitor)
+        groups = (await visitor.get("/graph/data?server=shop&confidence=0")).json()
+        nodes = [one["data"] for one in groups["nodes"]]
+        assert {one["id"] for one in nodes} == {*things}
+        inside = (await visitor.get(nodes[0]["open"].replace("/graph?", "/graph/data?"))).json()
+        assert {one["data"]["id"].split("_")[-2] for one in inside["nodes"]} == {nodes[0]["id"]}
+
+
 async def test_a_plan_is_composed_and_run() -> None:
     async with visiting(bundled(), web={"allow_calls": True}) as visitor:
         await settled(visitor)

@@ -1,4 +1,4 @@
-"""Small charts as numbers for SVG: a Content-Security-Policy without inline styles leaves only attributes."""
+"""Coordinates of small SVG charts, as attributes: the Content-Security-Policy forbids inline styles."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["HEIGHT", "WIDTH", "Bar", "Lines", "Span", "bars", "lines", "timeline
 
 WIDTH, HEIGHT = 600, 80
 _LEAST = 1.5
-"""Pixels of the smallest bar that is not zero."""
+"""Height of the smallest bar that is not zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle, and the smaller one of what failed in it."""
+    """A bar of all calls, with a smaller one of those that failed."""
 
     x: float
     width: float
@@ -28,7 +28,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Two lines over the same spans, as points of SVG polylines, in pieces where there are gaps."""
+    """Two lines as points of SVG polylines, interrupted at gaps."""
 
     middle: tuple[str, ...]
     high: tuple[str, ...]
@@ -80,7 +80,7 @@ def _pieces(values: Sequence[float | None], top: float) -> tuple[str, ...]:
         else:
             x, y = (at + 0.5) * width, HEIGHT - value / top * (HEIGHT - 4) - 2
             pieces[-1].append(f"{x:.1f},{y:.1f}")
-    # A single minute is drawn as a dash: a line needs two points.
+    # A single minute is drawn as a dash, since a line needs two points.
     return tuple(" ".join(one if len(one) > 1 else _dash(one[0])) for one in pieces if one)
 
 

@@ -1,4 +1,4 @@
-"""Forms made from the input schema of a tool, and the arguments that were typed into them."""
+"""Forms generated from a tool's input schema, and the arguments entered into them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Input:
     description: str
     choices: tuple[str, ...] = ()
     value: str = ""
-    """The default, as it is shown."""
+    """The default, as text."""
 
     @property
     def field(self) -> str:
@@ -35,7 +35,7 @@ class Input:
 
 
 def inputs_of(schema: Mapping[str, Any]) -> list[Input]:
-    """Return an input for each parameter; what is no plain text, number or choice is typed as JSON."""
+    """Return an input for each parameter; anything but text, numbers, booleans and choices is entered as JSON."""
     properties = schema.get("properties")
     required = schema.get("required")
     found = []
@@ -63,7 +63,7 @@ def _kind(about: Mapping[str, Any]) -> Kind:
 
 
 def read_inputs(inputs: list[Input], form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments; what was left empty is left out. Raises `UsageError` naming the input that is wrong."""
+    """Return the arguments, without empty inputs. Raises `UsageError` with the name of an invalid input."""
     found: dict[str, Any] = {}
     for one in inputs:
         text = form.get(one.field, "")

@@ -1,8 +1,8 @@
-"""What a request to the page must fulfil before anything is looked up, and the headers of every answer.
+"""The checks on every request to the page, and the headers of every answer.
 
-Against DNS rebinding: the Host must be one of ours. Against other sites: a form is accepted only from our own origin and
-with the token of the session, and nothing but a navigation is answered across sites. Against injected markup: a
-Content-Security-Policy that allows only our own files, no inline script or style.
+Against DNS rebinding, the Host must be one of ours. Against other sites, a form is accepted only from our own origin and
+with the token of the session, and a cross-site request only if it is a navigation. Against injected markup, a
+Content-Security-Policy allows only our own files, and no inline script or style.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Refused(Exception):  # noqa: N818 -- an answer, not a failure
 
 
 class Guard:
-    """Checks every request, and adds the headers to every answer; what does not say otherwise is never cached."""
+    """Checks every request, and adds the headers to every answer; by default, answers are not cached."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
         self._app = app
@@ -78,7 +78,7 @@ class Guard:
 
 
 def _check(request: Request, hosts: Collection[str]) -> None:
-    """Raise `Refused` for a foreign Host, and for what another site asks."""
+    """Raise `Refused` for a foreign Host, and for cross-site requests."""
     given = request.headers.getlist("host")
     found = _HOST.fullmatch(given[0]) if len(given) == 1 else None
     if found is None or found["name"].strip("[]").lower() not in hosts:
@@ -103,7 +103,7 @@ def _is_ours(origin: str, host: str) -> bool:
 
 
 async def read_form(request: Request, session: Session | None) -> dict[str, str]:
-    """Return the fields of a form; raise `Refused` if it is too large or has not the token of the session."""
+    """Return the fields of a form; raise `Refused` if it is too large or lacks the token of the session."""
     body = b""
     async for part in request.stream():
         body += part

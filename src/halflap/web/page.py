@@ -1,4 +1,4 @@
-"""The application: every path, who may ask for it, and what is shown when something is wrong."""
+"""The application: its paths, sign-in, and error pages."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _NOT_FOUND = 404
 
 
 class WebPage:
-    """The page over a gateway. Making one reads files: do it in a thread.
+    """The page of a gateway. The constructor reads files: call it in a thread.
 
-    `hosts` are the names in the Host header that are ours. `opened` gets the link that is made by `invite`.
+    `hosts` are the accepted names in the Host header. `opened` is called with the link that `invite` creates.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class WebPage:
         self._app = Guard(Starlette(routes=routes), hosts)
 
     def owns(self, path: str) -> bool:
-        """Return whether a path is the page's."""
+        """Return whether a path belongs to the page."""
         return path == "/" or path.removeprefix("/").partition("/")[0] in _OWN
 
     def invite(self, url: str) -> str:
-        """Make a link that signs in whoever serves the page, and return the line that tells them."""
+        """Create a link that signs in the owner of this machine, and return a message with it."""
         link = self._sign_in.new_link(url)
         if self._opened is not None:
             self._opened(link)
@@ -98,13 +98,13 @@ class WebPage:
         link = request.query_params.get("link")
         if link is None:
             return self._ask(request, 200)
-        # A browser that looks ahead must not use up the link.
+        # A browser that prefetches must not use up the link.
         looks_ahead = "prefetch" in request.headers.get("sec-purpose", "")
         port = request.scope["server"][1] if request.scope.get("server") else None
         secret = None if looks_ahead else await asyncio.to_thread(self._sign_in.follow_link, link, port)
         if secret is None:
             return self._ask(request, 403, "This link was used before, or is too old.")
-        # Not a redirect: the browser sends a strict cookie only once a page of ours leads on.
+        # Not a redirect: the browser sends a strict cookie only with navigation from one of our own pages.
         text = self._site.templates.get_template("signed_in.html").render(theme="auto")
         return _with_cookie(HTMLResponse(text), request, secret)
 
@@ -128,7 +128,7 @@ class WebPage:
         return response
 
     def _ask(self, request: Request, status: int, problem: str = "") -> Response:
-        """Ask to sign in."""
+        """Answer with the sign-in form."""
         if request.headers.get("hx-request") == "true":
             return Response(status_code=status, headers={"HX-Refresh": "true"})
         values = {"problem": problem, "theme": "auto", "from_elsewhere": _is_from_elsewhere(request)}
@@ -193,12 +193,12 @@ async def _post_theme(visit: Visit) -> Response:
 
 
 def _own_path(path: str) -> str:
-    """Return a path that cannot lead to another site."""
+    """Return the path, or `/` for one that could lead to another site."""
     return path if path.startswith("/") and not path.startswith(("//", "/\\")) else "/"
 
 
 def _cookie_name(request: Request) -> str:
-    # Browsers do not tell ports apart, and there may be a page at several.
+    # Browsers share cookies between ports, and each may have a page.
     server = request.scope.get("server")
     return f"halflap-{server[1] if server else ''}"
 
@@ -212,12 +212,12 @@ def _with_cookie(response: Response, request: Request, secret: str) -> Response:
 
 
 def _is_from_elsewhere(request: Request) -> bool:
-    """Return whether a link of another site led here: the browser keeps the cookie back then."""
+    """Return whether a link of another site led here; browsers then send no cookie."""
     return request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}
 
 
 class _Static:
-    """Our style sheet, scripts and icon, from memory; their addresses change with what is in them."""
+    """The style sheet, scripts and icon, in memory; their addresses change with their contents."""
 
     def __init__(self) -> None:
         folder = files("halflap.web").joinpath("static")

@@ -1,4 +1,4 @@
-"""Templates: every value is escaped, and what cannot be seen in it is spelled out."""
+"""Templates and their filters. Every value is escaped, and its invisible characters are written as escapes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from halflap.core.text import clean, plural, visible
 __all__ = ["code_lines", "environment", "label", "pretty", "short_name"]
 
 _MAX_TEXT = 65_536
-"""Characters of one value on a page; more make it slow to read and to make."""
+"""Characters of one value on a page; more make it slow to render."""
 _MAX_PROSE = 4_000
-_MAX_LABEL = 60
+_MAX_LABEL = 72
 _CODE = re.compile(r"`([^`\n]+)`")
 _NONE = "\N{EN DASH}"
 _KILO = 1_000
@@ -33,7 +33,7 @@ _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
 def environment() -> Environment:
-    """Return the environment with all templates. Reads files: call it from a thread."""
+    """Return the environment with all templates. Reads files: call it in a thread."""
     folder = files("halflap.web").joinpath("templates")
     texts = {one.name: one.read_text("utf-8") for one in folder.iterdir() if one.name.endswith(".html")}
     made = Environment(
@@ -64,23 +64,23 @@ def environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Spell out what cannot be seen, such as a right-to-left override: in every value of every template."""
+    """Write invisible characters, such as a right-to-left override, as escapes: in every value of every template."""
     return visible(value, _MAX_TEXT, keep="\n\t") if type(value) is str else value
 
 
 def ago(seconds: float | None) -> str:
-    """Say how long ago a time was."""
+    """Format the time since then."""
     if seconds is None:
         return "never"
     past = max(0.0, time.time() - seconds)
     for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
         if past >= unit:
             return f"{int(past // unit)} {name} ago"
-    return "just now" if past < 5 else f"{int(past)} s ago"  # noqa: PLR2004 -- nobody counts these
+    return "just now" if past < 5 else f"{int(past)} s ago"  # noqa: PLR2004 -- a few seconds
 
 
 def stamp(seconds: float | None) -> str:
-    """Write a time for machines: `datetime` of a `<time>` element."""
+    """Format a time for the `datetime` attribute of a `<time>` element."""
     try:
         return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError):
@@ -97,7 +97,7 @@ def duration(milliseconds: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a number in a few characters: 1,234, 56.7k, 8.9M."""
+    """Format a number in a few characters: 1,234, 56.7k, 8.9M."""
     if value is None:
         return _NONE
     for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -126,23 +126,23 @@ def size(count: float | None) -> str:
 
 
 def prose(text: object) -> Markup:
-    """Escape a message, and set what it has in backticks as code."""
+    """Escape a message, and mark text in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_shown(clean(str(text), _MAX_PROSE))))))  # noqa: S704 -- escaped
 
 
 def short_name(name: str) -> str:
-    """Return a tool's name without the part that its server has in common."""
+    """Return a tool's name without the prefix of its server."""
     parts = name.split("__", 2)
     return parts[-1] if parts[0] == "mcp" and len(parts) > 2 else name.partition("__")[2] or name  # noqa: PLR2004
 
 
 def label(text: str) -> str:
-    """Return a name to draw: drawings are made in the browser, past the escaping of templates."""
+    """Return a name for a drawing, which is made in the browser and bypasses the escaping of templates."""
     return visible(text, _MAX_LABEL)
 
 
 def pretty(value: Any) -> str:
-    """Write JSON, or text that may be JSON, over several lines."""
+    """Indent JSON, or text that may be JSON."""
     if isinstance(value, str):
         if len(value) > _MAX_TEXT:
             return value
@@ -156,9 +156,9 @@ def pretty(value: Any) -> str:
 
 @lru_cache(maxsize=64)
 def code_lines(code: str) -> tuple[Markup, ...]:
-    """Return the lines of a Python program with its words in spans that the style sheet colours."""
+    """Return the lines of a Python program, with spans for syntax highlighting."""
     lines: list[list[str]] = [[]]
-    text = visible(code, _MAX_TEXT, keep="\n\t")
+    text = visible(code.rstrip(), _MAX_TEXT, keep="\n\t")
     for kind, token in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
         name = STANDARD_TYPES.get(kind) or STANDARD_TYPES.get(kind.parent, "")
         for at, part in enumerate(token.split("\n")):

@@ -1,4 +1,4 @@
-"""A JSON Schema as a tree of fields to look at, and declared and learned ones laid over each other."""
+"""JSON Schemas as trees of fields: a single schema, or a declared and a learned one merged."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["ANY_KEY", "Field", "count", "tree"]
 
 ANY_KEY = "[key]"
-"""The name of a field that stands for every key of a map."""
+"""The name of the field that represents all keys of a map."""
 
 _MAX_FIELDS = 400
-"""Fields of one tree; more make the page slow, and the schema can be copied as JSON."""
+"""Fields of one tree; more make the page slow, and the schema is also shown as JSON."""
 _MAX_DEPTH = 12
 _MAX_ENUM = 12
 
 
 @dataclass(slots=True)
 class Field:
-    """One field, with what it contains."""
+    """One field and its inner fields."""
 
     name: str
     types: str
@@ -30,12 +30,12 @@ class Field:
     description: str = ""
     choices: tuple[str, ...] = ()
     origin: str = ""
-    """`declared`, `learned` or `both`; empty where there is only one schema."""
+    """`declared`, `learned` or `both`; empty if there is only one schema."""
     fields: dict[str, Field] = field(default_factory=dict)
     cut: bool = False
-    """Whether there is more than is shown."""
+    """Whether inner fields were left out."""
     seen: int = 0
-    """How many of the `objects` seen had it."""
+    """How many of the observed `objects` had it."""
     objects: int = 0
 
 
@@ -45,7 +45,7 @@ class _Budget:
 
 
 def tree(declared: Any, learned: Any = None) -> Field | None:
-    """Return the fields of a schema, or of a declared and a learned one together; None if there is nothing to show."""
+    """Return the fields of a schema, or of a declared and a learned one merged; None without a schema."""
     budget = _Budget()
     first = _read("", declared, declared, budget, 0) if isinstance(declared, Mapping) else None
     second = _read("", learned, learned, budget, 0) if isinstance(learned, Mapping) else None
@@ -71,7 +71,7 @@ def _merged(declared: Field, learned: Field) -> Field:
 
 
 def count(found: Field, *places: Place) -> None:
-    """Write at every field how often it was seen in results."""
+    """Set at every field how often it was observed in results."""
     every = [one for place in places for one in _with_items(place)]
     records = [record for place in every for record in place.records.values()]
     objects = sum(record.seen.times for record in records)
@@ -140,7 +140,7 @@ def _read(name: str, schema: Any, root: Any, budget: _Budget, depth: int) -> Fie
 
 
 def _items(schema: Mapping[str, Any], root: Any) -> list[Any]:
-    """Return what the items of an array look like: their fields are shown as those of the array."""
+    """Return the schemas of an array's items: their fields are shown as those of the array."""
     found: list[Any] = []
     items = schema.get("items")
     while isinstance(items, Mapping) and len(found) < _MAX_DEPTH:
@@ -168,7 +168,7 @@ def _array(schema: Mapping[str, Any]) -> str:
 
 
 def _resolved(schema: Any, root: Any) -> Any:
-    """Follow references within the schema, a few at most: one may lead back to itself."""
+    """Follow references within the schema, a few at most, since they may be circular."""
     for _ in range(5):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):

@@ -1,7 +1,7 @@
-"""Who is signed in: links that work once, and the sessions that they become.
+"""Sign-in: links that work once, and the sessions that they start.
 
-Both are secrets of which only a hash is stored, each as a file in the private data folder. So a session outlives a
-restart, and whoever can write to that folder, like `halflap web`, can make a link without asking a running server.
+Both are secrets, stored as files named by their hash in the private data folder. So a session outlives a restart, and
+`halflap web` can create a link for a server that is already running.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from halflap.core.files import replacing
 __all__ = ["LINK_PATH", "LOCAL", "Accounts", "Session", "SignIn"]
 
 LOCAL = "local"
-"""The principal of the person whose machine this is: signed in by a link, and may see what the command line shows."""
+"""The principal of the machine's owner, who signs in with a link and sees everything that the command line shows."""
 LINK_PATH = "/sign-in?link="
 _LINK_SECONDS = 15 * 60
 _SESSION_SECONDS = 30 * 86_400
 _MAX_FILES = 200
-"""Links and sessions that are kept; the oldest go first."""
+"""Links and sessions that are kept; the oldest are deleted first."""
 _CHECK_SECONDS = 10.0
-"""How long a session counts as valid without a look at its file."""
+"""How long a session is trusted without reading its file again."""
 _SECRET_BYTES = 32
 _MAX_SECRET = 200
 
 
 class Accounts(Protocol):
-    """Who has which token."""
+    """The tokens and their owners."""
 
     def owner(self, token: bytes) -> str | None: ...
 
     def stamp(self, principal: str) -> str | None:
-        """Return what changes when the principal's token does; None if it has none."""
+        """Return a value that changes with the principal's token; None without a token."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A signed-in person."""
+    """A signed-in visitor."""
 
     principal: str
     csrf: str
-    """What forms have to send back. It follows from the secret in the cookie, which no other site knows."""
+    """The token that forms must send back, derived from the secret in the cookie."""
 
 
 class SignIn:
-    """Its methods use files: call them from a thread."""
+    """Creates and checks links and sessions. Its methods use files: call them in a thread."""
 
     def __init__(self, folder: Path, accounts: Accounts | None = None) -> None:
         self._links = _Secrets(folder / "links", _LINK_SECONDS)
@@ -63,11 +63,11 @@ class SignIn:
 
     def new_link(self, url: str) -> str:
         """Return a link that signs in the owner of this machine, once, at the server with this address."""
-        # Bound to the address: whoever else listens there learns nothing that is of use elsewhere.
+        # Bound to the port: another program that listens there learns nothing it could use elsewhere.
         return f"{url}{LINK_PATH}{self._links.add({'port': _port(url)})}"
 
     def follow_link(self, secret: str, port: int | None) -> str | None:
-        """Use up a link, and return the secret of a new session; None if it is not valid, or not any more."""
+        """Use up a link, and return the secret of a new session; None if the link is not valid (any more)."""
         found = self._links.read(secret)
         if found is None or found.get("port") != port or not self._links.remove(secret):
             return None
@@ -97,7 +97,7 @@ class SignIn:
         return session
 
     def _is_current(self, stored: dict[str, Any]) -> bool:
-        """Return whether the token that was used to sign in is still that principal's."""
+        """Return whether the token used to sign in is still valid."""
         principal, stamp = stored.get("principal"), stored.get("stamp")
         if principal == LOCAL:
             return stamp is None
@@ -142,7 +142,7 @@ class _Secrets:
         return found if is_valid else None
 
     def remove(self, secret: str) -> bool:
-        """Return whether it was there: of two who use the same secret at once, only one removes it."""
+        """Return whether it existed: of two concurrent callers, only one removes it."""
         try:
             self._file(secret).unlink()
         except OSError:

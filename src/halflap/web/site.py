@@ -1,4 +1,4 @@
-"""What every view uses: the gateway, the templates, values that many look at, and the rights of the person looking."""
+"""What every view needs: the gateway, the templates, values shared by all visitors, and a visitor's rights."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SHARE = 20
-"""A shared value is not computed again before this many times as long as it took: at most 5 % of the time."""
+"""A shared value is computed again only after this multiple of the time it took: at most 5 % of the time."""
 _MAX_QUERY = 2_000
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "halflap-theme"
 
 
 class Shared(Generic[T]):
-    """A value that many look at. It is computed when it is asked for, and at most 5 % of the time.
+    """A value that all visitors see. It is computed on request, and at most 5 % of the time.
 
-    A request that finds it out of date gets the old one; the new one is computed in the background.
+    A request for an outdated value gets the old one, and the new one is computed in the background.
     """
 
     def __init__(self, compute: Callable[[], Awaitable[T]], seconds: float) -> None:
@@ -52,13 +52,13 @@ class Shared(Generic[T]):
         self._until = 0.0
 
     async def get(self, patience: float | None = None) -> T | None:
-        """Return the value; None if the first one takes longer than this many seconds."""
+        """Return the value; None if computing the first one takes more than `patience` seconds."""
         if self._task is None and (self._value is None or time.monotonic() >= self._until):
             self._task = asyncio.create_task(self._update(), name="compute what a page shows")
         if self._value is None and self._task is not None:
             done, _ = await asyncio.wait([self._task], timeout=patience)
             for task in done:
-                task.result()  # raises what it raised
+                task.result()  # raises its exception
         return self._value
 
     async def _update(self) -> None:
@@ -68,7 +68,7 @@ class Shared(Generic[T]):
         except HalflapError as error:
             if self._value is None:
                 raise
-            logger.warning("%s The page shows what was known before.", error)
+            logger.warning("%s The page shows an older state.", error)
         finally:
             self._task = None
             took = time.monotonic() - began
@@ -76,7 +76,7 @@ class Shared(Generic[T]):
 
 
 class Site:
-    """One page over one gateway."""
+    """The state of one page."""
 
     def __init__(self, gateway: Gateway, templates: Environment) -> None:
         self.gateway = gateway
@@ -101,7 +101,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Visit:
-    """One request of a signed-in person."""
+    """One request of a signed-in visitor."""
 
     site: Site
     request: Request
@@ -111,7 +111,7 @@ class Visit:
 
     @cached_property
     def gateway(self) -> Gateway:
-        """The gateway, with what exists for this person."""
+        """The gateway as this visitor sees it."""
         return self.site.gateway.seen_by(self.session.principal)
 
     @property
@@ -129,7 +129,7 @@ class Visit:
 
     @property
     def sees(self) -> str | None:
-        """Whose runs and calls are shown: the owner sees all, as on the command line, others their own, as over MCP."""
+        """The principal whose runs and calls are shown. The owner sees all, as on the command line."""
         return None if self.is_owner else self.session.principal
 
     @property
@@ -139,7 +139,7 @@ class Visit:
 
     @property
     def is_fragment(self) -> bool:
-        """Whether only a part of the page is asked for."""
+        """Whether htmx asks for a part of the page."""
         return self.request.headers.get("hx-request") == "true"
 
     @cached_property
@@ -154,7 +154,7 @@ class Visit:
         return str(self.request.path_params[name])
 
     def context(self, confirmed: frozenset[str] = frozenset()) -> CallContext:
-        """Return the context of calls on this person's behalf, with the same rules as over MCP."""
+        """Return the context for calls on this visitor's behalf, with the same rules as over MCP."""
         unconfirmed = "it was not confirmed on the page"
         context = CallContext(self.session.principal, confirmations=confirmed, unconfirmed=unconfirmed)
         return self.gateway.parts.programs.under_rules(context)

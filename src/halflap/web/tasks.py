@@ -1,4 +1,4 @@
-"""Work that takes longer than a request: started by one, looked at by others, and forgotten after a while."""
+"""Work that takes longer than a request: started by one request, and polled by others."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from halflap.core.errors import UsageError
 __all__ = ["Task", "Tasks"]
 
 _MAX_RUNNING = 4
-"""Of one principal at the same time."""
+"""Tasks of one principal at the same time."""
 _MAX_KEPT = 50
 _KEPT_SECONDS = 600.0
 
 
 @dataclass(eq=False)
 class Task:
-    """Something under way, or its outcome."""
+    """Work in progress, or its outcome."""
 
     id: str
     principal: str
     about: str
     work: asyncio.Task[Any]
     limit_seconds: float | None = None
-    """After which it ends in any case, if there is such a limit."""
+    """The time limit of the work, if it has one."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -41,7 +41,7 @@ class Task:
 
 
 class Tasks:
-    """Everything under way for the page, bounded in number and time."""
+    """The tasks of the page, bounded in number and time."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
@@ -53,16 +53,16 @@ class Tasks:
         running = sum(not one.is_done for one in self._tasks.values() if one.principal == principal)
         if running >= _MAX_RUNNING:
             work.close()
-            raise UsageError(f"{running} things are under way for you. Wait for one of them to end.")
+            raise UsageError(f"{running} of your tasks are still running. Wait for one of them to end.")
         identifier = secrets.token_urlsafe(12)
         started = asyncio.create_task(work, name=f"page: {about}")
-        # An outcome that is never looked at is not an error of the loop.
+        # Without this, asyncio logs an exception that nobody polls for.
         started.add_done_callback(lambda done: done.cancelled() or done.exception())
         task = self._tasks[identifier] = Task(identifier, principal, about, started, limit_seconds)
         return task
 
     def find(self, identifier: str, principal: str) -> Task | None:
-        """Return a task; to others than who started it, it does not exist."""
+        """Return a task of this principal."""
         found = self._tasks.get(identifier)
         return found if found is not None and found.principal == principal else None
 

@@ -1,9 +1,11 @@
-// The few things that pages do in the browser: drawings, playing a trace, and forms that send themselves.
+// What pages do in the browser: drawings, playing a trace, and forms that submit themselves.
 "use strict";
 
 (() => {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const drawings = new Map();
+  const LONGEST = 36; // characters of a line in a node
+  const lines = (node) => node.data("label").split("\n");
 
   const style = () => [
     {
@@ -15,21 +17,21 @@
         color: css("--text"),
         "font-family": "ui-sans-serif, system-ui, sans-serif",
         "font-size": 12,
-        height: (node) => 16 * node.data("label").split("\n").length + 2,
+        height: (node) => 16 * lines(node).reduce((sum, line) => sum + Math.ceil(line.length / LONGEST), 0) + 2,
         label: "data(label)",
         "line-height": 1.25,
         padding: "7px",
         shape: "round-rectangle",
-        "text-max-width": "300px",
+        "text-max-width": `${7.4 * LONGEST}px`,
+        "text-overflow-wrap": "anywhere",
         "text-valign": "center",
         "text-wrap": "wrap",
-        width: (node) => Math.min(300, 7.4 * Math.max(...node.data("label").split("\n").map((line) => line.length)) + 4),
+        width: (node) => 7.4 * Math.min(LONGEST, Math.max(...lines(node).map((line) => line.length))) + 4,
       },
     },
-    { selector: "node[kind = 'server']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent"), padding: "12px" } },
-    { selector: "node[kind = 'tool'][own = 0]", style: { "border-style": "dashed", color: css("--faint") } },
+    { selector: "node[kind = 'cluster']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent"), padding: "10px" } },
     { selector: "node[kind = 'condition']", style: { shape: "ellipse", width: 24, height: 24, padding: 0 } },
-    { selector: "node[kind = 'silent']", style: { "border-style": "dashed", color: css("--faint") } },
+    { selector: "node[kind = 'foreign'], node[kind = 'silent']", style: { "border-style": "dashed", color: css("--faint") } },
     { selector: "node[kind = 'change']", style: { "border-color": css("--bad"), "background-color": css("--bad-soft") } },
     {
       selector: "edge",
@@ -50,7 +52,7 @@
       },
     },
     { selector: "edge[!label]", style: { label: "" } },
-    { selector: "edge[kind = 'servers']", style: { label: "data(count)", width: "data(weight)" } },
+    { selector: "edge[weight]", style: { width: "data(weight)" } },
     { selector: "edge[kind = 'optional'], edge[kind = 'partial']", style: { "line-style": "dashed" } },
     { selector: ".dimmed", style: { opacity: 0.15 } },
     { selector: "edge.lit", style: { "line-color": css("--accent"), "target-arrow-color": css("--accent"), width: 2 } },
@@ -59,79 +61,68 @@
     { selector: ".stuck", style: { "background-color": css("--bad"), color: css("--page"), "border-color": css("--bad") } },
   ];
 
-  const SMALLEST = 0.5; // below this, names can't be read
+  const SMALLEST = 0.6; // below this, names can't be read
+  const LARGEST = 1.4;
+  const MARGIN = 24;
 
-  // A net or a plan, from left to right; columns are as wide as what is written in them and between them.
+  // Show everything if it is readable then, else the beginning.
+  const fit = (picture) => {
+    picture.fit(undefined, MARGIN);
+    const zoom = Math.min(LARGEST, Math.max(SMALLEST, picture.zoom()));
+    const box = picture.elements().boundingBox();
+    const start = (from, size, room) => (size * zoom > room ? MARGIN : (room - size * zoom) / 2) - from * zoom;
+    picture.zoom(zoom);
+    picture.pan({ x: start(box.x1, box.w, picture.width()), y: start(box.y1, box.h, picture.height()) });
+  };
+
+  // Put linked nodes into columns from left to right: first those that nothing leads to, then those they lead to.
+  // A column of more than `rows` nodes is split.
+  const arrange = (nodes, rows) => {
+    const drop = nodes.max((node) => node.outerHeight()).value + 26;
+    const height = (node) => node.neighborhood("node").filter((one) => placed.has(one.id())).map((one) => one.position("y"));
+    const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / (numbers.length || 1);
+    const placed = new Set();
+    const place = (column, x) => {
+      const width = column.max((node) => node.outerWidth()).value;
+      column.forEach((node, row) => node.position({ x: x + width / 2, y: (row - (column.length - 1) / 2) * drop }));
+      const labels = column.outgoers("edge").map((edge) => (edge.data("label") || "").length);
+      return x + width + Math.max(60, Math.min(260, 6.6 * Math.max(...labels, 0) + 40));
+    };
+    let left = nodes.sort((a, b) => b.outdegree() - b.indegree() - (a.outdegree() - a.indegree()));
+    let level = left.roots();
+    for (let x = 0; left.nonempty(); level = level.outgoers("node").intersection(left)) {
+      if (level.empty()) level = left.slice(0, 1);
+      const sorted = level.sort((a, b) => mean(height(a)) - mean(height(b)));
+      const size = Math.ceil(sorted.length / Math.ceil(sorted.length / rows));
+      for (let at = 0; at < sorted.length; at += size) x = place(sorted.slice(at, at + size), x);
+      level.forEach((node) => placed.add(node.id()));
+      left = left.difference(level);
+    }
+  };
+
   const arrangeNet = (picture) => {
-    picture.layout({ name: "breadthfirst", directed: true, fit: false, spacingFactor: 1 }).run();
-    const ranks = new Map();
-    picture.nodes().forEach((node) => {
-      const rank = Math.round(node.position("y"));
-      ranks.set(rank, [...(ranks.get(rank) || []), node]);
-    });
-    let x = 0;
-    for (const rank of [...ranks.keys()].sort((a, b) => a - b)) {
-      const nodes = ranks.get(rank).sort((a, b) => a.position("x") - b.position("x"));
-      const width = Math.max(...nodes.map((node) => node.outerWidth()));
-      nodes.forEach((node, at) => node.position({ x: x + width / 2, y: (at - (nodes.length - 1) / 2) * 76 }));
-      const written = nodes.flatMap((node) => node.outgoers("edge").map((edge) => (edge.data("label") || "").length));
-      x += width + Math.max(60, Math.min(260, 6.6 * Math.max(...written, 0) + 40));
-    }
-    picture.fit(undefined, 24);
+    arrange(picture.nodes(), Infinity);
+    fit(picture);
   };
 
-  // Move boxes apart that overlap, each time along the shorter way.
-  const separate = (nodes, gap) => {
-    const boxes = nodes.map((node) => ({ node, x: node.position("x"), y: node.position("y"), w: node.outerWidth() + gap, h: node.outerHeight() + gap }));
-    for (let round = 0, moved = true; moved && round < 200; round += 1) {
-      moved = false;
-      boxes.forEach((one, at) => {
-        for (const other of boxes.slice(at + 1)) {
-          const dx = (one.w + other.w) / 2 - Math.abs(one.x - other.x);
-          const dy = (one.h + other.h) / 2 - Math.abs(one.y - other.y);
-          if (dx <= 0.5 || dy <= 0.5) continue;
-          moved = true;
-          const [axis, way] = dx < dy ? ["x", dx / 2] : ["y", dy / 2];
-          const sign = one[axis] < other[axis] ? -1 : 1;
-          one[axis] += sign * way;
-          other[axis] -= sign * way;
-        }
-      });
-    }
-    boxes.forEach(({ node, x, y }) => node.position({ x, y }));
-  };
-
-  // Lay out one group of linked nodes, in a box of this shape that is large enough to read their names.
-  const arrangeGroup = (group, shape) => {
-    const nodes = group.nodes();
-    group.layout({
-      name: "cose", animate: false, randomize: true, fit: false, nodeDimensionsIncludeLabels: true,
-      nodeRepulsion: () => 400000, nodeOverlap: 40, idealEdgeLength: () => 60, gravity: 2, numIter: 1500,
-    }).run();
-    const box = nodes.boundingBox();
-    const area = 2 * nodes.reduce((sum, node) => sum + (node.outerWidth() + 30) * (node.outerHeight() + 30), 0);
-    const height = Math.sqrt(area / shape);
-    nodes.positions((node) => ({
-      x: ((node.position("x") - box.x1) * height * shape) / box.w, y: ((node.position("y") - box.y1) * height) / box.h,
-    }));
-    separate(nodes, 24);
-    return nodes;
-  };
-
-  // Groups of linked nodes fill rows, the largest first; what has no links comes last.
+  // Groups of linked nodes fill rows, the largest first; nodes without links come last, in columns.
   const arrangeGraph = (picture) => {
     const shape = picture.width() / picture.height();
+    const needed = (nodes) => nodes.reduce((sum, node) => sum + (node.outerWidth() + 60) * (node.outerHeight() + 26), 0);
     const linked = picture.edges().filter((edge) => !edge.isLoop()).connectedNodes();
-    const groups = linked.union(linked.edgesWith(linked)).components().map((group) => arrangeGroup(group, shape));
+    const groups = linked.union(linked.edgesWith(linked)).components().map((group) => group.nodes());
+    for (const nodes of groups) {
+      const drop = nodes.max((node) => node.outerHeight()).value + 26;
+      arrange(nodes, Math.max(4, Math.round(Math.sqrt(needed(nodes) / shape) / drop)));
+    }
     groups.sort((a, b) => b.length - a.length);
     const alone = picture.nodes().difference(linked).sort((a, b) => a.id().localeCompare(b.id()));
     const all = [...groups, ...alone.map((node) => node)];
-    const column = Math.max(0, ...alone.map((node) => node.boundingBox().w));
-    const area = all.reduce((sum, one) => sum + (one.boundingBox().w + 40) * (one.boundingBox().h + 40), 0);
-    const widest = Math.max(Math.sqrt(area * shape), ...groups.map((group) => group.boundingBox().w));
+    const column = Math.max(0, ...alone.map((node) => node.outerWidth()));
+    const widest = Math.max(Math.sqrt(needed(picture.nodes()) * shape) + column, ...groups.map((nodes) => nodes.boundingBox().w));
     let [x, y, below] = [0, 0, 0];
     for (const one of all) {
-      const box = one.boundingBox();
+      const box = one.boundingBox({ includeEdges: false });
       const width = alone.contains(one) ? column : box.w;
       if (x && x + width > widest) [x, y] = [0, below];
       one.shift({ x: x - box.x1 + (width - box.w) / 2, y: y - box.y1 });
@@ -139,13 +130,6 @@
       below = Math.max(below, y + box.h + 40);
     }
     fit(picture);
-  };
-
-  const fit = (picture) => {
-    const box = picture.elements().boundingBox();
-    picture.fit(undefined, 24);
-    if (picture.zoom() > 1.4) picture.zoom(1.4).center();
-    if (picture.zoom() < SMALLEST) picture.zoom(SMALLEST).pan({ x: 24 - box.x1 * SMALLEST, y: 24 - box.y1 * SMALLEST });
   };
 
   const draw = (place, data, kind) => {
@@ -160,12 +144,11 @@
       userZoomingEnabled: kind !== "net", // a page with many small drawings should scroll
     });
     (kind === "net" ? arrangeNet : arrangeGraph)(picture);
-    if (picture.zoom() > 1.4) picture.zoom(1.4).center();
     drawings.set(place.id, picture);
     return picture;
   };
 
-  // Dim everything but a node or an arrow and what it is linked with.
+  // Dim everything except a node or an arrow and its neighbours.
   const light = (picture, element) => {
     const around = element.isNode() ? element.closedNeighborhood() : element.union(element.connectedNodes());
     picture.batch(() => {
@@ -175,8 +158,12 @@
   };
   const unlight = (picture) => picture.elements().removeClass("dimmed lit");
 
-  const detail = (address) => window.htmx.ajax("GET", address, { target: "#detail" });
-  const query = (values) => new URLSearchParams(values).toString();
+  // The details lie over the right side of the drawing: move what they are about out from under them.
+  const uncover = (picture, element, details) => {
+    if (getComputedStyle(details).position !== "absolute") return;
+    const hidden = element.renderedBoundingBox().x2 - (details.offsetLeft - MARGIN);
+    if (hidden > 0) picture.panBy({ x: -hidden, y: 0 });
+  };
 
   const drawGraph = async (place) => {
     const answer = await fetch(place.dataset.source, { headers: { Accept: "application/json" } });
@@ -192,15 +179,14 @@
     const data = await answer.json();
     document.getElementById("graph-note").textContent = data.note || (data.nodes.length ? "" : "No links with this confidence.");
     const picture = draw(place, data, "graph");
-    const confidence = new URLSearchParams(place.dataset.source.split("?")[1]).get("confidence");
-    picture.on("tap", "node", (event) => {
-      const id = event.target.id();
-      if (event.target.data("kind") === "server") location.href = `/graph?${query({ server: id, confidence })}`;
-      else detail(`/tools/${encodeURIComponent(id)}/links?titled=1`);
-    });
-    picture.on("tap", "edge", (event) => {
-      const { kind, source: from, target: to } = event.target.data();
-      detail(kind === "servers" ? `/graph/between?${query({ from, to, confidence })}` : `/graph/link?${query({ from, to })}`);
+    picture.on("tap", "node, edge", async (event) => {
+      const { open, detail } = event.target.data();
+      if (open) {
+        location.href = open;
+        return;
+      }
+      await window.htmx.ajax("GET", detail, { target: "#detail" });
+      uncover(picture, event.target, document.getElementById("detail"));
     });
     let chosen = null;
     picture.on("tap", (event) => {
@@ -241,7 +227,7 @@
   const zoom = (button) => {
     const picture = drawings.get("graph");
     if (!picture) return;
-    if (button.dataset.zoom === "fit") picture.fit(undefined, 24);
+    if (button.dataset.zoom === "fit") picture.fit(undefined, MARGIN);
     else picture.zoom({ level: picture.zoom() * Number(button.dataset.zoom), renderedPosition: { x: picture.width() / 2, y: picture.height() / 2 } });
   };
 

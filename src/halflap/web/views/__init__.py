@@ -1,6 +1,6 @@
 """One module per page of the menu. Each has `ROUTES`: its paths and the coroutines that answer them.
 
-A coroutine whose name begins with `post_` answers forms, all others answer GET.
+A coroutine whose name begins with `post_` handles POST, all others GET.
 """
 
 from halflap.web.views import (

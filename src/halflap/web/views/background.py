@@ -1,4 +1,4 @@
-"""Work that takes longer than a request: a page that waits for it, and then shows its outcome."""
+"""Tasks in the background: a page that waits for one, and then shows its outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def task(visit: Visit) -> Response:
     found = visit.site.tasks.find(visit.path("id"), visit.session.principal)
     if found is None:
-        raise UsageError("This is over and forgotten. Runs are kept under Runs.")
+        raise UsageError("This task has expired. Recorded runs are under Runs.")
     if not found.is_done:
         return visit.render("waiting.html", task=found)
     if visit.is_fragment:

@@ -1,4 +1,4 @@
-"""All tools: search as you type, filters, and a page for each."""
+"""The catalogue: search as you type, filters, and a page per tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KNOWN = ("declared", "learned", "unknown")
 _PAGE = 50
 _FOUND = 200
-"""How many hits of a search are filtered."""
+"""Hits of a search, before filtering."""
 _RECENT = 10
 _MAX_LINKS = 60
 
@@ -67,34 +67,34 @@ def _row(visit: Visit, tool: Tool, kinds: dict[str, str]) -> dict[str, Any]:
 
 async def one_tool(visit: Visit) -> Response:
     tool = visit.gateway.snapshot.find(visit.path("name"))
-    told = await visit.gateway.inspect(tool.name)
+    described = await visit.gateway.inspect(tool.name)
     calls = await visit.gateway.recent_calls(_RECENT, tool=tool.name, principal=visit.sees, values=False)
-    known = await visit.gateway.learned.of(tool) if told.get("observations") else None
-    input_tree, output_tree = await asyncio.to_thread(_trees, told, known)
+    known = await visit.gateway.learned.of(tool) if described.get("observations") else None
+    input_tree, output_tree = await asyncio.to_thread(_trees, described, known)
     policy = visit.gateway.parts.calls.policy
     return visit.render(
         "tool.html",
         tool=tool,
-        told=told,
+        described=described,
         known=known,
         input_tree=input_tree,
         output_tree=output_tree,
         calls=calls,
-        inputs=inputs_of(told["inputSchema"]) if visit.may_call else [],
+        inputs=inputs_of(described["inputSchema"]) if visit.may_call else [],
         is_destructive=policy.is_destructive(tool),
         is_read_only=policy.is_read_only(tool),
     )
 
 
-def _trees(told: dict[str, Any], known: Known | None) -> tuple[Field | None, Field | None]:
-    output = tree(told.get("outputSchema"), told.get("observedSchema"))
+def _trees(described: dict[str, Any], known: Known | None) -> tuple[Field | None, Field | None]:
+    output = tree(described.get("outputSchema"), described.get("observedSchema"))
     if output is not None and known is not None:
         count(output, whole(known.learned).root)
-    return tree(told["inputSchema"]), output
+    return tree(described["inputSchema"]), output
 
 
 async def links(visit: Visit) -> Response:
-    """Answer with what feeds a tool and what it feeds: on its own, because it takes a while for thousands."""
+    """Answer with the links of a tool, loaded separately because computing them takes a while."""
     tool = visit.gateway.snapshot.find(visit.path("name"))
     graph = await visit.gateway.graph()
 
@@ -108,7 +108,7 @@ async def links(visit: Visit) -> Response:
 
 
 async def post_call(visit: Visit) -> Response:
-    """Call a tool with what was typed into its form."""
+    """Call a tool with the arguments from its form."""
     visit.expect_calls_allowed()
     tool = visit.gateway.snapshot.find(visit.path("name"))
     is_confirmed = visit.form.get("confirm") == "yes"

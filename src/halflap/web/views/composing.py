@@ -42,18 +42,17 @@ def _object(text: str) -> dict[str, Any]:
     return given
 
 
-def _plan(told: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan with what is needed to draw it."""
+def _plan(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan with its drawing and the lines of its program."""
     nodes = [
         {
             "data": {
                 "id": one["id"],
                 "label": f"{label(short_name(one['tool']))}\n{label(one['server'])}",
                 "kind": "change" if one["may_change_something"] else "tool",
-                "own": 1,
             }
         }
-        for one in told["steps"]
+        for one in plan["steps"]
     ]
     edges = [
         {
@@ -65,20 +64,20 @@ def _plan(told: dict[str, Any]) -> dict[str, Any]:
                 "kind": "strict",
             }
         }
-        for one in told["steps"]
+        for one in plan["steps"]
         for name, given in one["arguments"].items()
         if isinstance(given, dict) and given.get("from") == "step"
     ]
-    program = told.get("program")
+    program = plan.get("program")
     return {
-        **told,
+        **plan,
         "drawing": {"nodes": nodes, "edges": edges},
         "lines": code_lines(program) if program else (),
     }
 
 
 async def post_run(visit: Visit) -> Response:
-    """Run a program that was suggested, or changed since."""
+    """Run a suggested program, possibly edited."""
     visit.expect_calls_allowed()
     code = visit.form.get("code", "").replace("\r\n", "\n")
     if not code.strip():

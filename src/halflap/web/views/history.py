@@ -1,4 +1,4 @@
-"""Runs and calls: what happened, one run as its source with a timeline, and what can be done with it again."""
+"""Runs and calls: the list, one run with its source and a timeline, and what can be done with its program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAGE = 30
 _MAX_CALLS = 300
 """Calls of one run that are shown."""
 _WRONG_LINE = re.compile(r'^(?:  File "program\.py", )?line (\d+)', re.MULTILINE)
-"""A line in a traceback, or in what the check found."""
+"""A line number in a traceback or in a finding of the check."""
 
 
 async def history(visit: Visit) -> Response:
@@ -42,7 +42,7 @@ async def history(visit: Visit) -> Response:
 
 
 def _first_line(code: str) -> str:
-    """Return the first line that tells programs apart."""
+    """Return the first line that is not an import or a comment."""
     lines = (line.strip(' \t"') for line in code.splitlines())
     return next((line for line in lines if line and not line.startswith(("import ", "from ", "#"))), "")
 
@@ -103,9 +103,9 @@ def _end(one: CallRecord | RunRecord) -> float:
 
 
 def _call_lines(code: str, names: set[str], *, has_lines: bool) -> dict[str, tuple[int, ...]]:
-    """Return the lines that name each tool: a call whose line is not recorded belongs to one of them.
+    """Return the lines that name each tool, for calls without a recorded line.
 
-    In a run that `has_lines`, the calls that are awaited where they are made have theirs.
+    In a run that `has_lines`, calls that are awaited directly have a recorded one.
     """
     found: dict[str, dict[int, None]] = {}
     try:
@@ -140,7 +140,7 @@ async def one_call(visit: Visit) -> Response:
 
 
 async def post_check(visit: Visit) -> Response:
-    """Check a run's program again, against what is known by now."""
+    """Check a run's program again, with the present schemas."""
     run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
     checked = await visit.gateway.check(run.code or "")
     return visit.render("checked.html", run=run, checked=checked)

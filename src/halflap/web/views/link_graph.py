@@ -1,18 +1,20 @@
-"""What can feed what: servers and the links between them, then the tools of one server."""
+"""The graph of links: between servers, between groups of a large server's tools, and between tools."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse
 
 from halflap.core.errors import UsageError
 from halflap.core.text import plural
+from halflap.graph.naming.subject import subject_of
 from halflap.web.rendering import label, short_name
 
 if TYPE_CHECKING:
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Edge
     from halflap.web.site import Visit
 
-_MAX_TOOLS = 60
-"""Tools drawn at once, those with most links first; more can't be told apart."""
+_MAX_TOOLS = 40
+"""Tools drawn at the same time, those with most links first. Of a server with more, groups are drawn."""
 _MAX_INTO = 3
-"""Links drawn into one tool, the strongest first."""
+"""Links drawn into one node, the strongest first."""
+_MAX_LABELS = 30
+"""Arrows with their number of links written on them; more would cover each other."""
+_SMALLEST_GROUP = 3
+_OTHERS = "others"
 _LISTED = 100
 _DEFAULT = 0.8
 _PATIENCE = 2.0
@@ -33,9 +39,10 @@ _PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """Which links the visitor asked for."""
+    """The links that the visitor asked for."""
 
     server: str
+    group: str
     words: str
     confidence: float
 
@@ -46,136 +53,172 @@ class _Filter:
             confidence = min(1.0, max(0.0, float(text))) if text else _DEFAULT
         except ValueError:
             raise UsageError("`confidence` must be a number from 0 to 1.") from None
-        return cls(visit.query("server"), visit.query("q").strip().lower(), confidence)
+        return cls(visit.query("server"), visit.query("group"), visit.query("q").lower(), confidence)
 
-    def chosen(self, visit: Visit, edges: Sequence[Edge]) -> list[Edge]:
-        tools = visit.gateway.snapshot.tools
+    @property
+    def query(self) -> str:
+        found = {"server": self.server, "group": self.group, "q": self.words}
+        return urlencode({**{key: one for key, one in found.items() if one}, "confidence": self.confidence})
+
+    def chosen(self, tools: Mapping[str, Tool], edges: Sequence[Edge]) -> list[Edge]:
+        groups = self.clusters(tools) if self.group else {}
+        matching = {
+            name
+            for name, tool in tools.items()
+            if self.words in name.lower()
+            and self.server in {"", tool.server}
+            and self.group in {"", groups.get(name)}
+        }
         return [
             edge
             for edge in edges
-            if tools.keys() >= {edge.source, edge.target}
-            and edge.confidence >= self.confidence
+            if edge.confidence >= self.confidence
             and not edge.is_pagination
-            and any(self._names(tools, end) for end in (edge.source, edge.target))
+            and tools.keys() >= {edge.source, edge.target}
+            and not matching.isdisjoint({edge.source, edge.target})
         ]
 
-    def _names(self, tools: Mapping[str, Tool], name: str) -> bool:
-        return self.words in name.lower() and self.server in {"", _server(tools, name)}
+    def clusters(self, tools: Mapping[str, Tool]) -> dict[str, str]:
+        """Return the server of each tool; within one server, the group of each of its tools."""
+        if not self.server:
+            return {name: tool.server for name, tool in tools.items()}
+        return _groups([name for name, tool in tools.items() if tool.server == self.server])
+
+    def shows_clusters(self, clusters: Mapping[str, str]) -> bool:
+        return not self.words and not self.group and (not self.server or len(clusters) > _MAX_TOOLS)
+
+
+def _groups(names: Sequence[str]) -> dict[str, str]:
+    """Group tools by a word for what they are about: the most frequent one whose tools can still be drawn together."""
+    words = {
+        name: {word for thing in subject_of(short_name(name)).things for word in thing} for name in names
+    }
+    counts = Counter(word for found in words.values() for word in found)
+    groups: dict[str, str] = {}
+    for name, found in words.items():
+        fitting = [word for word in found if counts[word] <= _MAX_TOOLS]
+        rarest = min(found, key=lambda word: (counts[word], word), default=_OTHERS)
+        groups[name] = max(fitting, key=lambda word: (counts[word], word), default=rarest)
+    sizes = Counter(groups.values())
+    return {name: group if sizes[group] >= _SMALLEST_GROUP else _OTHERS for name, group in groups.items()}
 
 
 async def picture(visit: Visit) -> Response:
     edges = await visit.site.edges.get(_PATIENCE)
-    wanted = _Filter.of(visit)
+    wanted, tools = _Filter.of(visit), visit.gateway.snapshot.tools
+    listed = None if edges is None else await asyncio.to_thread(wanted.chosen, tools, edges)
     values: dict[str, Any] = {
         "wanted": wanted,
-        "edges": None if edges is None else wanted.chosen(visit, edges)[:_LISTED],
+        "whole": replace(wanted, group="", words=""),
+        "edges": None if listed is None else listed[:_LISTED],
         "servers": visit.servers,
+        "shows_clusters": wanted.shows_clusters(wanted.clusters(tools)),
     }
     return visit.render("graph.html", **values)
 
 
 async def data(visit: Visit) -> Response:
-    """Answer with the nodes and links to draw, as Cytoscape takes them; 202 while they are being computed."""
+    """Answer with the nodes and links to draw, in Cytoscape's format; 202 while they are being computed."""
     edges = await visit.site.edges.get(_PATIENCE)
     if edges is None:
         return JSONResponse({"busy": True}, 202)
-    wanted = _Filter.of(visit)
-    draw = _tools if wanted.server or wanted.words else _servers
-    return JSONResponse(await asyncio.to_thread(draw, visit, edges, wanted))
-
-
-def _server(tools: Mapping[str, Tool], name: str) -> str:
-    tool = tools.get(name)
-    return "" if tool is None else tool.server
-
-
-def _servers(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, Any]:
-    """Draw one node per server."""
     tools = visit.gateway.snapshot.tools
-    sizes = Counter(tool.server for tool in tools.values())
-    chosen = wanted.chosen(visit, edges)
-    between = Counter((_server(tools, edge.source), _server(tools, edge.target)) for edge in chosen)
-    within = {one: between.pop((one, one), 0) for one in sizes}
-    nodes = [
-        {
-            "data": {
-                "id": name,
-                "label": f"{label(name)}\n{plural(size, 'tool')}, {plural(within[name], 'link')}",
-                "kind": "server",
-            }
-        }
-        for name, size in sizes.items()
-    ]
-    links = [
-        {
-            "data": {
+    return JSONResponse(await asyncio.to_thread(_drawing, tools, edges, _Filter.of(visit)))
+
+
+def _drawing(tools: Mapping[str, Tool], edges: Sequence[Edge], wanted: _Filter) -> dict[str, Any]:
+    chosen, clusters = wanted.chosen(tools, edges), wanted.clusters(tools)
+    if wanted.shows_clusters(clusters):
+        return _clustered(chosen, clusters, wanted)
+    return _tools(chosen, tools, wanted)
+
+
+def _clustered(chosen: Sequence[Edge], clusters: Mapping[str, str], wanted: _Filter) -> dict[str, Any]:
+    """Draw one node for each cluster. Clicking it shows its tools."""
+    sizes = Counter(clusters.values())
+    between = Counter((clusters.get(edge.source), clusters.get(edge.target)) for edge in chosen)
+    nodes, into = [], defaultdict[str, int](int)
+    for name, size in sizes.items():
+        about = f"{plural(size, 'tool')}, {plural(between.pop((name, name), 0), 'link')}"
+        inside = replace(wanted, group=name) if wanted.server else replace(wanted, server=name)
+        text = f"{label(name)}\n{about}"
+        nodes.append({"id": name, "label": text, "kind": "cluster", "open": f"/graph?{inside.query}"})
+    links = []
+    for (source, target), count in between.most_common():
+        if source is None or target is None or into[target] >= _MAX_INTO:
+            continue
+        into[target] += 1
+        ends = urlencode({"from": source, "to": target})
+        links.append(
+            {
                 "id": f"{source}→{target}",
                 "source": source,
                 "target": target,
-                "count": count,
-                "kind": "servers",
+                "label": f"{count:,}" if len(between) <= _MAX_LABELS else "",
                 "weight": round(1 + min(4.0, math.log2(1 + count) / 2), 1),
+                "detail": f"/graph/between?{ends}&{wanted.query}",
             }
-        }
-        for (source, target), count in between.items()
-        if source in sizes and target in sizes
-    ]
-    return {"nodes": nodes, "edges": links, "note": ""}
+        )
+    note = ""
+    if len(links) < len(between):
+        note = f"The strongest connections are drawn: {len(links):,} of {len(between):,}."
+    return _elements(nodes, links, note)
 
 
-def _tools(visit: Visit, edges: Sequence[Edge], wanted: _Filter) -> dict[str, Any]:
-    """Draw the tools of one server or name, and those that are linked with them."""
-    tools = visit.gateway.snapshot.tools
-    chosen = wanted.chosen(visit, edges)
+def _tools(chosen: Sequence[Edge], tools: Mapping[str, Tool], wanted: _Filter) -> dict[str, Any]:
+    """Draw the tools with most links."""
     degrees = Counter(end for edge in chosen for end in (edge.source, edge.target))
-    kept = {name for name, _ in degrees.most_common(_MAX_TOOLS)}
+    drawn = {name for name, _ in degrees.most_common(_MAX_TOOLS)}
     into: Counter[str] = Counter()
     links = []
     for edge in sorted(chosen, key=lambda one: -one.confidence):
-        if {edge.source, edge.target} <= kept and into[edge.target] < _MAX_INTO:
+        if {edge.source, edge.target} <= drawn and into[edge.target] < _MAX_INTO:
             into[edge.target] += 1
-            links.append(edge)
-    nodes = [
-        {
-            "data": {
-                "id": name,
-                "label": label(short_name(name)) + ("" if server == wanted.server else f"\n{label(server)}"),
-                "kind": "tool",
-                "own": int(wanted.server in {"", server}),
-            }
-        }
-        for name in sorted(kept)
-        for server in [_server(tools, name)]
-    ]
-    arrows = [
-        {
-            "data": {
-                "id": f"{edge.source}→{edge.target}",
-                "source": edge.source,
-                "target": edge.target,
-                "kind": edge.coverage,
-            }
-        }
-        for edge in links
-    ]
+            ends = urlencode({"from": edge.source, "to": edge.target})
+            links.append(
+                {
+                    "id": f"{edge.source}→{edge.target}",
+                    "source": edge.source,
+                    "target": edge.target,
+                    "kind": edge.coverage,
+                    "detail": f"/graph/link?{ends}",
+                }
+            )
+    nodes = []
+    for name in sorted(drawn):
+        server = tools[name].server
+        text = label(short_name(name)) + ("" if server == wanted.server else f"\n{label(server)}")
+        kind = "tool" if wanted.server in {"", server} else "foreign"
+        nodes.append({"id": name, "label": text, "kind": kind, "detail": f"/tools/{name}/links?titled=1"})
     note = ""
     if len(links) < len(chosen):
         note = (
-            f"The strongest are drawn: {len(links):,} of {plural(len(chosen), 'link')}, between {len(kept):,} of"
-            f" {plural(len(degrees), 'tool')}. Narrow them down by name to see others."
+            f"The strongest are drawn: {len(links):,} of {plural(len(chosen), 'link')}, between {len(drawn):,} of"
+            f" {plural(len(degrees), 'tool')}. Click a tool to see all of its links."
         )
-    return {"nodes": nodes, "edges": arrows, "note": note}
+    return _elements(nodes, links, note)
+
+
+def _elements(
+    nodes: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]], note: str
+) -> dict[str, Any]:
+    return {
+        "nodes": [{"data": one} for one in nodes],
+        "edges": [{"data": one} for one in links],
+        "note": note,
+    }
 
 
 async def between(visit: Visit) -> Response:
-    """Answer with the links that lead from one server to another."""
+    """Answer with the links from one cluster to another."""
     source, target = visit.query("from"), visit.query("to")
-    edges = await visit.site.edges.get(_PATIENCE)
-    tools = visit.gateway.snapshot.tools
+    edges, tools = await visit.site.edges.get(_PATIENCE), visit.gateway.snapshot.tools
+    wanted = _Filter.of(visit)
+    clusters = wanted.clusters(tools)
     found = [
         edge
-        for edge in _Filter.of(visit).chosen(visit, edges or ())
-        if (_server(tools, edge.source), _server(tools, edge.target)) == (source, target)
+        for edge in wanted.chosen(tools, edges or ())
+        if (clusters.get(edge.source), clusters.get(edge.target)) == (source, target)
     ]
     return visit.render("between.html", source=source, target=target, edges=found[:_LISTED], count=len(found))
 
@@ -186,11 +229,9 @@ async def link(visit: Visit) -> Response:
     if not source or not target:
         raise UsageError("Name the two tools: `from` and `to`.")
     explained = await visit.gateway.explain_edge(source, target)
-    edge = explained.edge
-    told = None if edge is None else edge.to_json()
-    return visit.render(
-        "link.html", source=source, target=target, edge=told, near=[one.to_json() for one in explained.near]
-    )
+    edge = None if explained.edge is None else explained.edge.to_json()
+    near = [one.to_json() for one in explained.near]
+    return visit.render("link.html", source=source, target=target, edge=edge, near=near)
 
 
 ROUTES = {"/graph": picture, "/graph/data": data, "/graph/link": link, "/graph/between": between}

@@ -1,4 +1,4 @@
-"""Workflows: draw a net, find out whether it is sound, compare it with another version, score and optimise it."""
+"""Workflows: draw a net, check its soundness, compare it with another version, score and optimise it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATTERNS = ["sequential", "parallel", "choice", "loop"]
 _TARGETS = ("balanced", "behavioral", "performance")
 _MODES = ("balanced", "strict", "lenient")
 _MAX_DRAWN = 150
-"""Tasks of a net that is drawn."""
+"""Larger nets, by tasks, are not drawn."""
 _MAX_MATRIX = 40
 _SIGNS = {"and": "∧", "xor": "\u00d7", "or": "○"}
 
@@ -46,7 +46,7 @@ async def workflows(visit: Visit) -> Response:
 
 
 async def post_ask(visit: Visit) -> Response:
-    """Start what was asked for: it may take long."""
+    """Start the job as a background task."""
     action = visit.form.get("action", "")
     given = _read(visit.form.get("workflow", ""), "The workflow")
     other = _read(visit.form.get("other", ""), "The other version") if action == "validate" else None
@@ -97,7 +97,7 @@ def _read(text: str, what: str) -> Any:
 
 
 def drawing(net: Net) -> dict[str, Any]:
-    """Return a net as nodes and arrows for Cytoscape; too large a one is not drawn."""
+    """Return a net as nodes and edges for Cytoscape; without any if it is too large."""
     if len(net.tasks) > _MAX_DRAWN:
         return {"nodes": [], "edges": []}
     incoming, outgoing = net.incoming(), net.outgoing()
@@ -117,7 +117,6 @@ def drawing(net: Net) -> dict[str, Any]:
                     "id": name,
                     "label": "\n".join([label(task.label or "τ"), *gates]),
                     "kind": kind,
-                    "own": 1,
                 }
             }
         )
@@ -137,7 +136,7 @@ def drawing(net: Net) -> dict[str, Any]:
 
 
 def shown_answer(action: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the outcome's page shows."""
+    """Return the values for the template of the outcome."""
     answer = outcome["answer"]
     verdict, footprint = _verdict(action, answer), outcome["footprint"]
     return {
@@ -151,7 +150,7 @@ def shown_answer(action: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failures(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what is unsound, each with a trace that leads there."""
+    """Return the soundness failures, each with a trace that leads to it."""
     if "raw" in answer:
         return list(answer["raw"]["compliance"]["failures"])
     found = (answer.get("validation") or answer).get("anomalies", [])
@@ -159,7 +158,7 @@ def _failures(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _matrix(verdict: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two footprints in one table: each cell has the relation in the first, and in the second if it differs."""
+    """Return two footprints as one table: each cell has the first relation, and the second if it differs."""
     names = verdict["activities"]
     relations = {
         (row, column): relation

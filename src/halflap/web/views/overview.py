@@ -1,4 +1,4 @@
-"""The first page: servers, what is known of tools, and calls as they happen."""
+"""The first page: servers, how the output of tools is known, and live charts of calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MINUTES = 60
 _LATEST = 10
 _BYTES_PER_TOKEN = 4
-"""A rule of thumb for English and JSON; counting exactly would need the model's own tokenizer."""
+"""A rule of thumb for English and JSON; an exact count would need the model's tokenizer."""
 
 
 async def overview(visit: Visit) -> Response:
@@ -28,7 +28,7 @@ async def overview(visit: Visit) -> Response:
 
 
 async def live(visit: Visit) -> Response:
-    """Answer with the part that changes by itself."""
+    """Answer with the part that is polled."""
     return visit.render("overview_live.html", **await _live(visit))
 
 
@@ -38,7 +38,7 @@ async def _live(visit: Visit) -> dict[str, Any]:
     advice: dict[str, list[dict[str, Any]]] = {}
     servers, outputs = health["servers"], health["outputs"]
     if visit.has_profile:
-        # Findings may name what their profile leaves out, and are nothing that they could mend.
+        # No findings: they may name tools outside the profile, and only the owner can act on them.
         tools, kinds = visit.gateway.snapshot.by_server, await visit.site.kinds.get() or {}
         servers = [
             {**one, "tools": len(tools.get(one["name"], ()))}
@@ -51,7 +51,7 @@ async def _live(visit: Visit) -> dict[str, Any]:
         for finding in health["findings"]:
             advice.setdefault(finding.get("server") or "", []).append(finding)
     return {
-        # What needs attention comes first.
+        # Servers that need attention come first.
         "servers": sorted(servers, key=lambda one: not (one["lastError"] or one["name"] in advice)),
         "calls": calls,
         "outputs": outputs,
@@ -93,6 +93,7 @@ def _charts(activity: Activity) -> dict[str, Any]:
         "slow_ms": slow[-1] if slow else None,
         "saved_tokens": saved // _BYTES_PER_TOKEN,
         "read_tokens": activity.output_bytes // _BYTES_PER_TOKEN,
+        "oldest": activity.oldest,
         "bars": bars(activity.calls, activity.errors),
         "lines": lines(activity.median_ms, activity.slow_ms),
     }

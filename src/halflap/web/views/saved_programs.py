@@ -1,4 +1,4 @@
-"""DSPy programs: the list, what each takes and returns, and a form to run one."""
+"""DSPy programs: the list, their fields, and a form to run one."""
 
 from __future__ import annotations
 
