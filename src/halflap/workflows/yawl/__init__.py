@@ -1,4 +1,4 @@
-"""YAWL specifications: control flow, decompositions and what changes it are read; everything else is kept as the original XML and written back.
+"""YAWL specifications: control flow and decompositions are read; everything else is kept as the original XML and written back.
 
 `read` reads a `specificationSet` or the older `processModel` form, which is not written. `write` puts nets back into the XML they came
 from, or makes a new specification.

@@ -29,7 +29,7 @@ _BEHAVIOUR = FIXING | CANCELLATION
 TASK_KEYS = frozenset(one.name for one in fields(Task)) - {"id", "join", "split"}
 FLOW_KEYS = frozenset({"predicate", "probability", "default", "order"})
 NET_KEYS = frozenset({"label", "rules", "notes", "kept"})
-"""What YAWL has no element for is in `extendedAttributes`, each value as JSON."""
+"""Attributes without an element in YAWL are in `extendedAttributes`, each value as JSON."""
 
 
 def read_set(document: Document, source: str) -> Specification:
@@ -70,9 +70,9 @@ def is_net(element: Element) -> bool:
 
 
 def _values(kind: type, values: dict[str, Any], known: frozenset[str], **own: Any) -> Any:
-    """Make a task, condition or flow of what its element and its extended attributes say.
+    """Make a task, condition or flow from its element and its extended attributes.
 
-    Attributes that are not ours are ignored, and all of them if some are not valid as ours.
+    Unknown attributes are ignored; if a known one is invalid, all are.
     """
     ours = {key: value for key, value in values.items() if key in known}
     try:
@@ -82,7 +82,7 @@ def _values(kind: type, values: dict[str, Any], known: frozenset[str], **own: An
 
 
 class _Reader:
-    """Reads one net; nodes in a fixed order, so that their order in the file does not matter."""
+    """Reads one net; nodes are sorted by kind, so that the order of kinds in the file does not matter."""
 
     def __init__(self, document: Document, element: Element) -> None:
         self.document = document
@@ -177,7 +177,7 @@ def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
 
 
 def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
-    """Add notes about what the model does not follow, and what is wrong with the net."""
+    """Add notes about what analysis ignores, and what is wrong with the net."""
     found = [
         f"{task!r} decomposes to the net {name!r}, which is a workflow of its own."
         for task, name in subnets.items()
@@ -199,7 +199,7 @@ def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> N
 
 
 def read_process_model(document: Document) -> Specification:
-    """Read the older form: rewritten as a `specificationSet` it is read like any other."""
+    """Read the older form: it is rewritten as a `specificationSet` and read like one."""
     root = document.root
     nets = [one for model in children(root, "processModel") for one in children(model, "net")]
     if not nets:

@@ -1,4 +1,4 @@
-"""Write nets as a `specificationSet`: into the XML they came from, so that everything the model does not know stays, or into a new one."""
+"""Write nets as a `specificationSet`: into the XML they came from, so that unknown elements are kept, or into a new one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Writer:
         self.state(self.element, net.label, None, rules, NET_KEYS)
 
     def node(self, name: str, old: dict[str, Element], kind: str) -> Element:
-        """Return the element of a node, without what is written here."""
+        """Return the element of a node with its flows, without gates."""
         flows = self.flows(name, old)
         found = old.get(name)
         if found is None or local(found.tag) != kind:
@@ -96,7 +96,7 @@ class _Writer:
         values: dict[str, Any],
         known: frozenset[str],
     ) -> None:
-        """Write a label, and what YAWL has no element for. `unnamed` is what an element without a name is called."""
+        """Write a label, and the attributes without an element in YAWL. `unnamed` is the label of an element without a name."""
         if label is not None and label != (text_of(element, "name") or unnamed):
             for one in children(element, "name"):
                 element.remove(one)
@@ -137,8 +137,12 @@ class _Writer:
         nodes = [self.made("nextElementRef", id=flow.target)]
         xpath = self.xpaths.get(flow.key)
         if xpath is not None:
-            order = {} if flow.order is None else {"ordering": str(flow.order)}
-            nodes.append(self.made("predicate", xpath, **order))
+            order = None if flow.order is None else str(flow.order)
+            # Older schemas have an element for the order, newer ones an attribute.
+            is_old = bool(children(element, "predicateOrdering"))
+            attributes = {} if order is None or is_old else {"ordering": order}
+            nodes.append(self.made("predicate", xpath, **attributes))
+            nodes += [self.made("predicateOrdering", order)] if is_old else []
         elif flow.order is not None:
             values["order"] = flow.order
         nodes += [self.made("isDefaultFlow")] if flow.default else []

@@ -1,4 +1,4 @@
-"""XML with prefixes as written, read without document types, entities or anything from elsewhere."""
+"""XML with prefixes as written, read without document types, entities or network access."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _refused(where: str, message: str) -> WorkflowError:
 
 
 def local(name: Any) -> str:
-    """Return a name without its prefix; comments have none."""
+    """Return a name without its prefix; empty for comments."""
     return name.rpartition(":")[2] if isinstance(name, str) else ""
 
 
@@ -84,13 +84,13 @@ def children(element: Element, *names: str) -> list[Element]:
 
 
 def text_of(element: Element, name: str) -> str | None:
-    """Return the text of a child, if there is one that says something."""
+    """Return the text of a child, if it has any."""
     found = children(element, name)
     return ("".join(found[0].itertext()).strip() or None) if found else None
 
 
 def attributes_of(element: Element) -> dict[str, Any]:
-    """Return what `extendedAttributes` says as JSON values; what is not JSON was written by others."""
+    """Return the attributes in `extendedAttributes` whose values are JSON; others are not ours."""
     found: dict[str, Any] = {}
     for one in children(element, "extendedAttributes"):
         for child in children(one, "attribute"):
@@ -102,7 +102,7 @@ def attributes_of(element: Element) -> dict[str, Any]:
 
 
 def extend(element: Element, prefix: str, values: dict[str, Any], known: frozenset[str]) -> None:
-    """Write values to the `extendedAttributes` of an element; what others wrote there stays."""
+    """Write values to the `extendedAttributes` of an element; attributes of others stay."""
     old = children(element, "extendedAttributes")
     made = Element(f"{prefix}extendedAttributes", old[0].attrib if old else {})
     for key, value in values.items():
