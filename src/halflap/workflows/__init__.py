@@ -1,7 +1,7 @@
-"""Workflows as nets: read, judged, scored, improved and run.
+"""Workflows as nets: read, analysed, scored, optimised and run.
 
-A workflow is a net of tasks and conditions after YAWL (`model`), read from JSON or from YAWL's XML (`yawl`). `analysis` answers what it
-can do (soundness, footprint, order, equivalence), `score` how good it is, `transform` and `optimize` make it better, and `run` turns it
-into a program over tools. Every question is answered from the tree of blocks where a net is block-structured, and from its state space
-where it is not. Read `model.net` first, then `model.block` and `analysis.study`.
+A workflow is a net of tasks and conditions after YAWL (`model`), read from JSON or from YAWL's XML (`yawl`). `analysis` finds out
+what it can do (soundness, footprint, order, equivalence), `score` rates it, `optimize` makes it faster or smaller, and `run` turns
+it into a program over tools. Every question is answered from the tree of blocks if a net is block-structured, otherwise from its
+state space. Read `model.net` first, then `model.block` and `analysis.study`.
 """

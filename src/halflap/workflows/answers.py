@@ -1,4 +1,4 @@
-"""The answers about workflows, as the gepa tools and `--json` give them: their JSON Schema is what the tools declare."""
+"""The answers about workflows, as the gepa tools and `--json` return them; the tools declare their JSON Schema."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Anomaly(Answer):
 
 
 class Verdict(Answer):
-    """Whether one workflow may replace another, with everything that rests on."""
+    """Whether one workflow may replace another, and why."""
 
     validation_passed: bool
     """Whether the optimised workflow may replace the original"""
@@ -146,7 +146,7 @@ class Measured(Answer):
     expected_cost: float | None
     """Mean cost of a case, in the unit of the tasks' costs"""
     max_parallel: int | None
-    """Tasks that can be under way at once"""
+    """Tasks that can be under way at the same time"""
     method: Literal["exact", "simulated", "estimated"] | None
     """How the times were found"""
     standard_error: float | None

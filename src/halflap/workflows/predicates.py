@@ -1,7 +1,7 @@
 """Predicates: when a flow out of a split is taken.
 
-Python's expressions, restricted to comparisons, logic, arithmetic, values and dotted names; `true`, `false` and `null` are values as in JSON.
-Anything else is refused, so a predicate can neither call nor assign nor look up anything. Only what is true or false decides.
+Python's expressions, restricted to comparisons, logic, arithmetic, values and dotted names; `true`, `false` and `null` are values
+as in JSON. Anything else is refused, so a predicate can neither call nor assign anything. Its value has to be a boolean.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Path = tuple[str, ...]
 
 
 def parse(text: str) -> ast.expr:
-    """Parse a predicate; a `WorkflowError` says what is wrong with it."""
+    """Parse a predicate; an invalid one raises a `WorkflowError`."""
     what = f"The predicate {shorten(text, 80)!r} is invalid."
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -62,7 +62,7 @@ def _check(node: ast.AST) -> None:
             raise ValueError("A number in it is too large.")
     elif not isinstance(node, _ALLOWED):
         what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-        raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")  # noqa: TRY004 -- it is reported, not raised
+        raise ValueError(f"{shorten(what, 80)} is not allowed. {_HINT}")  # noqa: TRY004 -- caught in `parse`
     elif isinstance(node, ast.Attribute) and _path(node.value) is None:
         raise ValueError(f"Only names may have dots. {_HINT}")
 
@@ -93,31 +93,31 @@ def _true(value, text):
         return value
     raise ValueError(f"The predicate {text!r} cannot be decided: {value!r} is not true or false.")
 """.strip()
-"""What a program with predicates begins with."""
+"""The definitions that the predicates of a program use."""
 
 
-def to_python(node: ast.expr, said: str) -> ast.expr:
-    """Return an expression that is true or false, or raises. It calls `PRELUDE`, and `_look(path, said)` for names."""
+def to_python(node: ast.expr, where: str) -> ast.expr:
+    """Return an expression that is a boolean, or raises. It calls `PRELUDE`, and `_look(path, where)` for names."""
     if isinstance(node, ast.BoolOp):
-        return ast.BoolOp(node.op, [to_python(one, said) for one in node.values])
+        return ast.BoolOp(node.op, [to_python(one, where) for one in node.values])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return ast.UnaryOp(node.op, to_python(node.operand, said))
+        return ast.UnaryOp(node.op, to_python(node.operand, where))
     if isinstance(node, ast.Compare):
-        left, *others = (_value(one, said) for one in (node.left, *node.comparators))
+        left, *others = (_value(one, where) for one in (node.left, *node.comparators))
         return ast.Compare(left, node.ops, others)
     text = ast.unparse(node).replace(_MARK, "")
-    return ast.Call(ast.Name("_true", ast.Load()), [_value(node, said), ast.Constant(text)], [])
+    return ast.Call(ast.Name("_true", ast.Load()), [_value(node, where), ast.Constant(text)], [])
 
 
-def _value(node: ast.expr, said: str) -> ast.expr:
+def _value(node: ast.expr, where: str) -> ast.expr:
     path = _path(node)
     if path is not None:
         steps: list[ast.expr] = [ast.Constant(step) for step in path]
-        return ast.Call(ast.Name("_look", ast.Load()), [ast.List(steps, ast.Load()), ast.Constant(said)], [])
+        return ast.Call(ast.Name("_look", ast.Load()), [ast.List(steps, ast.Load()), ast.Constant(where)], [])
     if isinstance(node, ast.Name):
         return ast.Constant(_CONSTANTS[node.id])
     if isinstance(node, ast.BinOp):
-        return ast.BinOp(_value(node.left, said), node.op, _value(node.right, said))
+        return ast.BinOp(_value(node.left, where), node.op, _value(node.right, where))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return ast.UnaryOp(node.op, _value(node.operand, said))
-    return node if isinstance(node, ast.Constant) else to_python(node, said)
+        return ast.UnaryOp(node.op, _value(node.operand, where))
+    return node if isinstance(node, ast.Constant) else to_python(node, where)

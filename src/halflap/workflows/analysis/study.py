@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from halflap.workflows.analysis.states import StateSpace, explore, petri_net_of
-from halflap.workflows.model.block import Block, Tangle
+from halflap.workflows.model.block import Block, Unstructured
 from halflap.workflows.model.net import MAX_STATES, Net
 from halflap.workflows.model.reduce import tree_of
 
@@ -18,7 +18,7 @@ class Study:
         self.net = net
         self.bound = bound
         self.tree = tree_of(net) if tree is None else tree
-        self.block = None if isinstance(self.tree, Tangle) else self.tree
+        self.block = None if isinstance(self.tree, Unstructured) else self.tree
         """The tree, if the net is block-structured. Then questions are answered from it, otherwise from the states."""
 
     @cached_property

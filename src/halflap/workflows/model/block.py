@@ -1,7 +1,7 @@
-"""The tree of a workflow: steps in sequence, in branches and in loops. The only tree there is.
+"""The tree of a workflow: steps in sequence, in branches and in loops.
 
-A block has one entry and one exit. It remembers the nodes whose gates it was made from, so that what is not changed is built as it was.
-Blocks are values with a kept hash, since analysis and search remember what they found by block.
+A block has one entry and one exit. It keeps the nodes whose gates it was made from, so that unchanged parts are rebuilt as they
+were. Blocks are values with a cached hash, since analysis and search cache their results by block.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ S = TypeVar("S")
 
 
 class Choice(NamedTuple):
-    """What the flows into a way state about when it is taken."""
+    """When a way is taken, as its flow states it."""
 
     predicate: str | None = None
     probability: float | None = None
     default: bool = False
     order: int | None = None
     flows: int = 1
-    """How many flows of the gate it stands for: more than one where some ways of it form a block."""
+    """How many flows of the gate it covers: more than one where some of its ways form a block."""
     rank: int = -1
     """The position of its first flow in the net."""
 
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
     @classmethod
     def together(cls, choices: Collection[Choice]) -> Choice:
-        """Return the choice of one of these."""
+        """Return the choice that stands for taking one of these."""
         known = [one.probability for one in choices if one.probability is not None]
         chance = sum(known) if len(known) == len(choices) else None
         rank = min((one.rank for one in choices), default=-1)
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
 
     @property
     def decides(self) -> bool:
-        """Whether a run needs it, at this gate and in this order."""
+        """Whether a run evaluates it, at this gate and in this order."""
         return self.predicate is not None or self.default or self.order is not None
 
 
@@ -64,7 +64,7 @@ def shares(choices: Iterable[Choice]) -> list[float]:
 
 
 def or_chances(choices: Collection[Choice]) -> list[float]:
-    """Return the probability of each way of an or-split, each by itself; one must be taken."""
+    """Return the probability of each way of an or-split, independent of the others; one must be taken."""
     found = [0.5 if one.probability is None else one.probability for one in choices]
     if any(found):
         return found
@@ -132,7 +132,7 @@ class Branches(Block):
 
     @property
     def chances(self) -> list[float]:
-        """The probability that each way is taken; of an or-split each by itself."""
+        """The probability that each way is taken; of an or-split independent of the others."""
         if self.kind == "and":
             return [1.0] * len(self.parts)
         if self.kind == "xor":
@@ -165,8 +165,8 @@ class Mismatch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tangle(Block):
-    """A whole net that is not block-structured: the blocks between the gates that are in none."""
+class Unstructured(Block):
+    """A whole net that is not block-structured: its maximal blocks, and the gates between them."""
 
     gates: tuple[str, ...] = ()
     """The nodes with these gates, as listed in the net."""
@@ -221,7 +221,7 @@ def mapped(block: Block, change: Callable[[Block], Block]) -> Block:
 
 
 def remembered(method: Callable[[S, Block], T]) -> Callable[[S, Block], T]:
-    """Let a method of one block compute its answer once for each object and block."""
+    """Cache the results of a method of one block, for each object and block."""
     name = f"_{method.__name__}_of"
 
     @wraps(method)

@@ -1,4 +1,4 @@
-"""From a tree back to a net: each split and join becomes a node of its own, then the gate of a neighbour where that is possible."""
+"""From a tree back to a net: each split and join becomes a node, which is then merged with a neighbour where possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Node:
     """A step or a gate, before it is a task or a condition."""
 
     names: list[str | None]
-    """Of a gate the nodes that had it."""
+    """Of a gate, the nodes that it belonged to."""
     is_gate: bool = False
     join: Gate | None = None
     split: Gate | None = None
@@ -93,12 +93,12 @@ class _Builder:
     # Gates --------------------------------------------------------------------------------------------
 
     def absorb(self, gate: _Node) -> None:
-        """Make a split that of the node before it, or a join that of the node after it, where that is the same."""
+        """Merge a split with the node before it, or a join with the node after it, where behaviour stays the same."""
         if gate.join is None and len(gate.into) == 1:
             before = gate.into[0].source
             same = before.name == gate.name != ""
             is_free = before.split is None and len(before.out) == 1
-            # Where several flows lead out of a condition, something outside chooses.
+            # Where several flows lead out of a condition, an event outside chooses.
             fits = is_free and (same or before.name not in self.net.conditions)
             if fits or (same and before.split == gate.split != "or"):
                 at = before.out.index(gate.into[0])
@@ -121,7 +121,7 @@ class _Builder:
                 del self.nodes[gate]
 
     def name(self, node: _Node) -> str:
-        """Return the name of a node; what is left of the gates become silent tasks, those that had the gates if they are free."""
+        """Return the name of a node; a gate that is left becomes a silent task, under its old name if that is free."""
         if not node.is_gate:
             return node.name
         old = next((name for name in node.names if name and self.is_free(name)), None)
@@ -156,7 +156,7 @@ class _Builder:
         flows = self.listed_flows()
         known = {*tasks, *conditions, "", *(flow.key for flow in flows)}
         lost = dict.fromkeys(
-            f"Not kept, since {one.at!r} is gone: {one.name}." for one in net.kept if one.at not in known
+            f"Dropped with {one.at!r}: {one.name}." for one in net.kept if one.at not in known
         )
         return replace(
             net,
@@ -177,7 +177,7 @@ class _Builder:
         self.flows[source, target] = choice
 
     def listed_flows(self) -> tuple[Flow, ...]:
-        """Return the flows, old ones in their order and those out of a gate in that of its ways."""
+        """Return the flows: old ones in their order, those out of a gate in the order of its ways."""
         old = {(flow.source, flow.target): at for at, flow in enumerate(self.net.flows)}
         ranked = []
         for (source, target), one in self.flows.items():

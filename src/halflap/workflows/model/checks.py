@@ -47,11 +47,13 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
         earlier = seen.setdefault((flow.source, flow.target), at)
         if earlier != at:
             yield f"flows[{at}]", f"{flow.key!r} is already flows[{earlier}]. Remove one of them."
-        if flow.source in net.conditions and flow.target in net.conditions:
-            yield (
-                f"flows[{at}]",
-                f"{flow.source!r} and {flow.target!r} are both conditions. Put a silent task between them.",
-            )
+        if {flow.source, flow.target} <= net.conditions.keys():
+            both = f"{flow.source!r} and {flow.target!r} are both conditions."
+            yield f"flows[{at}]", f"{both} Put a silent task between them."
+        if flow.target == net.input:
+            yield f"flows[{at}].to", f"{net.input!r} is the input: nothing may lead into it."
+        if flow.source == net.output:
+            yield f"flows[{at}].from", f"{net.output!r} is the output: nothing may lead out of it."
         if flow.predicate is not None:
             try:
                 parse(flow.predicate)
@@ -64,11 +66,6 @@ def _paths(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if net.input == net.output:
         yield "output", "Input and output are the same condition. Give the output its own id."
         return
-    for at, flow in enumerate(net.flows):
-        if flow.target == net.input:
-            yield f"flows[{at}].to", f"{net.input!r} is the input: nothing may lead into it."
-        if flow.source == net.output:
-            yield f"flows[{at}].from", f"{net.output!r} is the output: nothing may lead out of it."
     ahead = {node: [flow.target for flow in flows] for node, flows in net.outgoing().items()}
     back = {node: [flow.source for flow in flows] for node, flows in net.incoming().items()}
     reached, ending = set(_nearest(net.input, ahead)), set(_nearest(net.output, back))
@@ -92,36 +89,33 @@ def _nearest(start: str, following: Mapping[str, list[str]]) -> Iterator[str]:
         waiting += new
 
 
-def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Find conditions on flows where nothing is chosen by them, several defaults, and probabilities that do not fit."""
+def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:  # noqa: C901 -- one mistake after the other
+    """Find attributes of flows that choose nothing, several defaults, and probabilities that do not fit."""
     places = {id(flow): f"flows[{at}]" for at, flow in enumerate(net.flows)}
     for node, flows in net.outgoing().items():
         task = net.tasks.get(node)
         if task is None or task.split == "and":
-            what = (
-                "an and-split: all flows are taken" if task else "a condition: the first task takes the token"
-            )
+            kind = "a condition: the first task takes the token"
+            useless = {"predicate": None, "default": False, "order": None}
+            if task is not None:
+                kind = "an and-split: all flows are taken"
+                useless |= {"probability": None} if len(flows) > 1 else {}
             for flow in flows:
-                stated = [
-                    key
-                    for key in ("predicate", "default", "order")
-                    if getattr(flow, key) not in (None, False)
-                ]
-                stated += ["probability"] if task and flow.probability is not None and len(flows) > 1 else []
-                for key in stated:
-                    message = f"{node!r} is {what}. Remove it, or use a task with an xor-split."
-                    yield f"{places[id(flow)]}.{key}", message
-        for flow in [one for one in flows if one.default][1:] if task and task.split != "and" else ():
-            yield f"{places[id(flow)]}.default", f"{node!r} has another default. Keep one."
+                for key, default in useless.items():
+                    if getattr(flow, key) is not default:
+                        message = f"{node!r} is {kind}. Remove it, or use a task with an xor-split."
+                        yield f"{places[id(flow)]}.{key}", message
+        else:
+            for flow in [one for one in flows if one.default][1:]:
+                yield f"{places[id(flow)]}.default", f"{node!r} has another default. Keep one."
         chances = [flow.probability for flow in flows if flow.probability is not None]
-        if not chances or not (net.chooses(node, flows) or (task and len(flows) == 1)):
-            continue
-        for flow in (one for one in flows if one.probability is None):
-            message = f"It is missing, though other flows out of {node!r} have one."
-            yield f"{places[id(flow)]}.probability", message
-        exclusive = task is None or task.split == "xor" or len(flows) == 1
-        if exclusive and len(chances) == len(flows) and abs(sum(chances) - 1) > _CLOSE:
-            yield where[node], f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
+        if chances and (net.chooses(node, flows) or (task and len(flows) == 1)):
+            for flow in (one for one in flows if one.probability is None):
+                message = f"It is missing, though other flows out of {node!r} have one."
+                yield f"{places[id(flow)]}.probability", message
+            exclusive = task is None or task.split == "xor" or len(flows) == 1
+            if exclusive and len(chances) == len(flows) and abs(sum(chances) - 1) > _CLOSE:
+                yield where[node], f"The probabilities out of {node!r} sum to {sum(chances):g}, not to 1."
 
 
 # Or-gates ---------------------------------------------------------------------------------------------

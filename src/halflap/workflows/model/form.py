@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -69,7 +68,7 @@ class _Specification:
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""The adapter of a type; making one takes milliseconds."""
+"""Cached, since making an adapter takes milliseconds."""
 
 
 def net_schema() -> dict[str, Any]:
@@ -92,24 +91,16 @@ def decoded(data: bytes) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON without duplicate keys."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text)
     except ValueError as error:
         raise WorkflowError([("", f"It is neither JSON nor XML: {error}.")]) from None
     except RecursionError:
         raise WorkflowError([("", "It is nested too deeply.")]) from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-    if repeated:
-        raise ValueError(f"the key {repeated[0]!r} occurs twice in one object")
-    return dict(pairs)
-
-
 def validated(kind: type[T], value: Any, what: str = "This is not a valid workflow.") -> T:
-    """Validate a JSON value as a dataclass; a `WorkflowError` about `what` has every problem with its path."""
+    """Validate a JSON value as a dataclass; a `WorkflowError` that begins with `what` has every problem with its path."""
     try:
         # As JSON text: strict about types there, while lists may become sets and tuples.
         found: T = _adapter(kind).validate_json(json.dumps(value, allow_nan=False))
@@ -215,7 +206,7 @@ def write_net(net: Net) -> dict[str, Any]:
 
 
 def write_specification(found: Specification) -> dict[str, Any]:
-    """Write a workflow with its sub-nets as JSON; a single net that came from nowhere else by itself."""
+    """Write a workflow with its sub-nets as JSON; a single net without XML as that net."""
     if len(found.nets) == 1 and found.yawl is None and not found.notes and found.id == found.net.id:
         return write_net(found.net)
     more = {"notes": list(found.notes), "yawl": found.yawl}

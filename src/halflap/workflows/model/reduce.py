@@ -1,9 +1,10 @@
-"""From a net to its tree: gates are reduced until one arrow is left, or nothing fits any more.
+"""From a net to its tree: reduction rules are applied until one arrow is left, or none fits any more.
 
-Every node is split into the gate of its join, what it does, and the gate of its split; a condition has two xor gates. Then, as long as possible: a
-gate with one way in and one way out is passed through; several ways from a split to a join of its kind become one block; a way from an
-xor-split back to the xor-join that leads to it is a loop. Each step preserves behaviour. An and- or xor-split may be closed in several
-steps; all ways of an or-split have to meet in one or-join at once. What is left over is a `Tangle`.
+Every node is split into the gate of its join, the step itself, and the gate of its split; a condition has two xor gates. The rules,
+each of which preserves behaviour: a gate with one way in and one way out is removed; several ways from a split to a join of the
+same kind become one block; a way from an xor-split back to the xor-join that leads to it becomes a loop. An and- or xor-split may
+be closed in several steps; all ways of an or-split have to meet in one or-join. A net that is not reduced to one arrow is
+`Unstructured`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from halflap.workflows.model.block import (
     Mismatch,
     Sequence,
     Step,
-    Tangle,
+    Unstructured,
 )
 from halflap.workflows.model.net import quoted
 
@@ -51,7 +52,7 @@ class _Arrow:
     parts: tuple[Block, ...]
     choice: Choice = PLAIN
     ways: list[_Arrow] = field(default_factory=list)
-    """The arrows it was made from, if it is nothing but some of the ways between the two gates."""
+    """The arrows it was made from, if it consists of some of the ways between the two gates only."""
 
     @property
     def block(self) -> Block:
@@ -159,7 +160,7 @@ class _Reduction:
 
 
 def tree_of(net: Net) -> Block:
-    """Return the tree of a net; a `Tangle` if it is not block-structured."""
+    """Return the tree of a net; a `Unstructured` if it is not block-structured."""
     reduction = _Reduction(net)
     reduction.run()
     left = [together for together in reduction.between.values() if together]
@@ -171,7 +172,7 @@ def tree_of(net: Net) -> Block:
         return first.block
     gates = [gate.node for gate in reduction.gates if len(gate.into) > 1 or len(gate.out) > 1]
     pairs = [(arrows[0].source, arrows[0].target) for arrows in left if len(arrows) > 1]
-    return Tangle(
+    return Unstructured(
         tuple(arrow.block for arrows in left for arrow in arrows),
         tuple(dict.fromkeys(gates)),
         tuple(Mismatch(one.node, one.kind, two.node, two.kind) for one, two in pairs if one.kind != two.kind),
@@ -180,7 +181,7 @@ def tree_of(net: Net) -> Block:
 
 def unstructured_because(tree: Block) -> str | None:
     """Return why a net is not block-structured, or None if it is."""
-    if not isinstance(tree, Tangle):
+    if not isinstance(tree, Unstructured):
         return None
     for one in tree.mismatches:
         return f"'{one.split}' is an {one.split_kind}-split, and '{one.join}', where its ways meet, is an {one.join_kind}-join."

@@ -1,4 +1,4 @@
-"""Whether a workflow can be run with the given arguments, or all the reasons why not: the net first, then its tools."""
+"""Check that a workflow can be run with the given arguments: the net first, then its tools. All problems are reported at once."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _kept(net: Net) -> Iterator[tuple[str, str]]:
 
 
 def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Check that every name that is used is given, or made known by some task."""
+    """Check that every name that is used is given, or written by some task."""
     known = sources(net) | arguments.keys()
     used: set[str] = set()
     for path, reference in _used(net):
@@ -114,12 +114,12 @@ def reference(value: Any) -> tuple[str, ...] | None:
 
 
 def is_literal(value: Any) -> bool:
-    """Return whether it is `{"value": …}`, which is taken as it is, whatever it looks like."""
+    """Return whether it is `{"value": …}`, which is taken literally."""
     return isinstance(value, dict) and set(value) == {"value"}
 
 
 def references(value: Any, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the references anywhere in a value, with their places."""
+    """Yield the references in a value, each with its place."""
     found = reference(value)
     if found is not None:
         yield path, found
@@ -132,7 +132,7 @@ def references(value: Any, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def sources(net: Net) -> set[str]:
-    """Return the names that tasks make known: their ids, and what they write."""
+    """Return the names that tasks define: their ids, and what they write."""
     tools = [task for task in net.tasks.values() if task.tool is not None]
     return {name for task in tools for name in (task.id, *(task.writes or ()))}
 
@@ -150,8 +150,8 @@ async def check_tools(
 ) -> frozenset[str]:
     """Raise a `WorkflowError` with every task whose tool does not exist or does not accept its arguments.
 
-    Return the tools that can safely be called twice. Tasks that are `done` are not checked. With `strict`, an argument that a tool does not
-    declare is wrong too, unless the tool accepts any.
+    Return the tools that can safely be called twice. Tasks that are `done` are not checked. With `strict`, an argument that a tool
+    does not declare is also a problem, unless the tool accepts any.
     """
     problems: list[tuple[str, str]] = []
     down: list[ToolNotFoundError] = []
@@ -178,7 +178,7 @@ async def check_tools(
             listed = _problems(task, fixed, found, strict=strict)
             problems += ((f"tasks[{at}].{path}", message) for path, message in listed)
     if problems and len(down) == len(problems):
-        # The workflow itself may be fine: its server is down.
+        # The workflow may be correct: a server is down.
         raise down[0]
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run. Nothing was called.")
@@ -190,7 +190,7 @@ def _problems(
 ) -> list[tuple[str, str]]:
     value: dict[str, Any] = {}
     later: set[str] = set()
-    """Arguments that are only known during the run."""
+    """Paths of arguments that are only known during the run."""
     for key, one in (task.arguments or {}).items():
         try:
             value[key] = _filled(one, fixed)

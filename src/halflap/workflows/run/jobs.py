@@ -1,4 +1,4 @@
-"""The questions of the gepa tools: arguments in, an answer out, and every mistake in the arguments at once."""
+"""The analyses behind the gepa tools: arguments in, an answer out. All mistakes in the arguments are reported together."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_workflow(value: Any) -> Workflow:
     if not isinstance(value, dict) or "yawl" not in value or "nets" in value:
         found = Workflow(read_specification(value), is_yawl=False)
     elif len(value) > 1 or not isinstance(value["yawl"], str):
-        raise WorkflowError([("yawl", "It must be the XML of a specification, with no other key beside it.")])
+        raise WorkflowError([("yawl", "It must be the XML of a specification, and the only key.")])
     else:
         try:
             found = Workflow(read_yawl(value["yawl"]), is_yawl=True)

@@ -1,7 +1,7 @@
 """The calls of a workflow run by task: those recorded before an interruption are answered from the store, new ones are tracked.
 
-Every call is recorded under an identifier that ends with its mark, which states its task and how many times the task was done. A resumed
-run plays the same program again, and what returned is handed out instead of being called again.
+The identifier of each call ends with a mark that names its task and repetition. A resumed run executes the same program from the
+start; calls with a recorded result return that instead of calling the tool again.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _UNSENT = (
     ToolRefusedError,
     UpstreamUnavailableError,
 )
-"""Raised before the server was asked anything."""
+"""Raised before anything was sent to the server."""
 _UNSENT_CODES = {error.code for error in _UNSENT}
 _MARKED = re.compile(r"(\w+)#([0-9]{1,9})\.([1-9][0-9]{0,8})", re.ASCII)
-_BEGUN, _FAILED = "was begun and did not end", "was begun and failed"
+_BEGUN, _FAILED = "was started and did not finish", "was started and failed"
 
 
 class _Call(NamedTuple):
-    """A task, and which time it is done."""
+    """A task, and the number of its repetition."""
 
     task: str
     time: int
@@ -56,21 +56,21 @@ class Journal:
     def __init__(
         self, run: str, net: Net, recorded: Sequence[CallRecord] = (), *, keeps: bool = True
     ) -> None:
-        """Begin with the calls recorded so far; `keeps` is whether new ones are recorded in full."""
+        """Start with the `recorded` calls; `keeps` is whether new ones are recorded in full."""
         self.run = run
         self.net = net
         self.recalled = 0
         """How many calls were answered from the record."""
         self.results: dict[str, Result] = {}
-        """What each task returned last."""
+        """The last result of each task."""
         self.ended: list[str] = []
-        """The tasks that called a tool, in the order they ended."""
+        """The tasks that called a tool, in the order in which they finished."""
         self._keeps = keeps
         self._tasks = list(net.tasks.values())
         self._returned: dict[_Call, tuple[Any, Result]] = {}
-        """Arguments and results on record that were not handed out yet."""
+        """Recorded arguments and results that were not used yet."""
         self._open: dict[_Call, str] = {}
-        """Calls without a usable result, and what became of each."""
+        """Calls without a usable result, and what happened to each."""
         self._may_repeat: Callable[[Task], bool] = lambda task: bool(task.idempotent)
         for record in sorted(recorded, key=lambda one: one.started_at):
             call = self._call(f"x#{record.id.partition('#')[2]}")
@@ -107,7 +107,7 @@ class Journal:
 
     @property
     def under_way(self) -> list[str]:
-        """Tasks that were begun and did not end well."""
+        """Tasks that were started and did not succeed."""
         return list(dict.fromkeys(one.task for one in self._open))
 
     @property
@@ -115,7 +115,7 @@ class Journal:
         return self._keeps and bool(self._open or self.done)
 
     def doubtful(self) -> dict[str, str]:
-        """Return the tasks that may have been done, must not be done twice, and what became of each."""
+        """Return the tasks that may have been done and must not be repeated, with what happened to each."""
         return {
             one.task: what
             for one, what in self._open.items()
@@ -123,9 +123,9 @@ class Journal:
         }
 
     def begin(self, again: Collection[str], repeatable: Collection[str]) -> None:
-        """Begin or resume. A `WorkflowError` names tasks that may have been done and must not be done twice.
+        """Start or resume. A `WorkflowError` names tasks that may have been done and must not be repeated.
 
-        Those of `again` may be, and so may those whose tool is `repeatable`, unless the workflow says otherwise.
+        Tasks in `again` may be repeated, and those whose tool is `repeatable` unless their `idempotent` is false.
         """
 
         def may_repeat(task: Task) -> bool:
@@ -139,8 +139,8 @@ class Journal:
         ]
         for one, what in self.doubtful().items():
             message = (
-                f"'{one}' {what}, and nothing says that it may be done twice. Check whether it was done; "
-                f"if it may be done again: --again {one}."
+                f"'{one}' {what}, and may not be idempotent. Check whether it was done; "
+                f"to repeat it: --again {one}."
             )
             problems.append((f"tasks[{called.index(one)}].idempotent", message))
         if problems:
@@ -155,7 +155,7 @@ class Journal:
         return None if found is None else self.net.tasks[found.task].tool
 
     def recall(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
-        """Return what the call returned before, or None if it has to be made."""
+        """Return the recorded result of a call, or None if it has to be made."""
         one = self._call(name)
         assert one is not None
         if one not in self._returned:
@@ -167,13 +167,13 @@ class Journal:
             return result
         if self._may_repeat(self.net.tasks[one.task]):
             return None
-        message = f"'{one.task}' was done before with other arguments. To do it again: --again {one.task}."
+        message = f"'{one.task}' was done before with other arguments. To repeat it: --again {one.task}."
         raise WorkflowError(
-            [(self._path(one), message)], f"The run {self.run} takes another course than before."
+            [(self._path(one), message)], f"The run {self.run} cannot be resumed: it differs from before."
         )
 
     async def make(self, name: str, call: Callable[[], Awaitable[Result]]) -> Result:
-        """Make a call, and note what became of it."""
+        """Make a call, and record what happened to it."""
         one = self._call(name)
         assert one is not None
         self._open[one] = _BEGUN

@@ -23,10 +23,10 @@ from halflap.core.errors import (
 Reflect = Callable[[str, float], Awaitable[str]]
 """Asks a language model a question, with a deadline on the event loop's clock."""
 INSTRUCTIONS = "You improve workflows. Choose the change that most likely leads to the best workflow after further changes."
-"""What the model is told before its questions."""
+"""The instructions that precede each question to the model."""
 
 MAX_PER_CLIENT = 4
-"""Jobs of one client that run at the same time; a further one is refused."""
+"""Concurrent jobs per client; a further one is refused."""
 _MEMORY_MB = 2_048
 _SPARE_SECONDS = 5
 _MAX_ANSWER = 256 * 1_048_576
@@ -54,7 +54,7 @@ class Jobs:
         asked = {"job": job, "arguments": arguments, "seconds": self._seconds, "reflects": bool(reflect)}
         try:
             async with asyncio.timeout(self._seconds) as clock:
-                # Half of the time is left for the search itself.
+                # The model may use half of the time.
                 until = asyncio.get_running_loop().time() + self._seconds / 2
                 output, code = await _worked(await asyncio.to_thread(_line, asked), reflect, until)
         except TimeoutError:
@@ -71,8 +71,8 @@ class Jobs:
 
 
 async def _worked(data: bytes, reflect: Reflect | None, until: float) -> tuple[bytes, int | None]:
-    """Return the last line that the process wrote, and its exit code. What it writes to stderr goes to ours."""
-    # In its own session: Ctrl-C in a terminal is for us, and we end it then.
+    """Return the last line that the process wrote, and its exit code. Its stderr is ours."""
+    # In a separate session, so that Ctrl-C in a terminal reaches only us; we end the process then.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", _BOOT, str(Path(__file__).parents[3]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True, limit=_MAX_ANSWER,
@@ -120,7 +120,7 @@ def _answer(output: bytes, code: int | None) -> dict[str, Any]:
 
 def main() -> None:
     """Read a job from stdin, and write its answer to stdout."""
-    # Whatever a library prints is not the answer.
+    # Keep what libraries print out of the answer.
     out, sys.stdout = sys.stdout, sys.stderr
 
     def reflect(question: str) -> dict[str, str]:
@@ -150,7 +150,7 @@ def _done(
 
 
 def _limit(seconds: float) -> None:
-    """Let the system end the process if nobody else does."""
+    """Limit CPU time and memory, in case the parent cannot end the process."""
     try:
         import resource  # noqa: PLC0415 -- not on every system
     except ImportError:

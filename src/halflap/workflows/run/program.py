@@ -1,7 +1,7 @@
 """From a net to a program for the sandbox. Names and values of the net get into it as Python literals only.
 
-It plays the net: a task takes the tokens it needs and puts new ones. What becomes ready is started at once and awaited together. `_ENGINE` is the
-same for every net; the tables it reads differ.
+The program plays the token game: a task takes the tokens it needs and puts new ones. Tasks that become ready are started
+immediately and awaited together. `_ENGINE` is the same for every net; the tables it reads differ.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Net, Task
 
 _DEFAULT_LIMIT = 100
-"""How often a task is done in one run, if it states no limit."""
+"""How often a task may be done in one run, if it has no `limit`."""
 _LONGEST = 80
 
 _ENGINE = """
-def _look(path, said):
+def _look(path, where):
     value = _data
     for at, step in enumerate(path):
         if isinstance(value, dict) and step in value:
@@ -34,10 +34,10 @@ def _look(path, said):
         elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
             value = value[int(step)]
         elif at == 0:
-            raise ValueError(f"{said}: there is no {step!r} yet.")
+            raise ValueError(f"{where}: there is no {step!r} yet.")
         else:
             there = f"an object with {', '.join(list(value)[:10])}" if isinstance(value, dict) else f"a {type(value).__name__}"
-            raise ValueError(f"{said}: {'.'.join(path[:at])!r} has no {step!r}. It is {there}.")
+            raise ValueError(f"{where}: {'.'.join(path[:at])!r} has no {step!r}. It is {there}.")
     return value
 
 
@@ -70,7 +70,7 @@ def _mark(task):
     split, ways, join = _splits[task]
     taken = []
     for place, holds in ways:
-        # An xor-split does not look at what comes after the one that is taken.
+        # An xor-split does not evaluate predicates after the one that holds.
         try:
             if split == "and" or (holds is not None and (split == "or" or not taken) and holds()):
                 taken.append(place)
@@ -102,7 +102,7 @@ async def _go(task):
         _trace.append(task)
         _mark(task)
     except Exception as error:
-        # What is under way is done to its end; nothing more is begun.
+        # Running tasks finish; nothing more is started.
         _failed.append((task, error))
     if not _failed:
         await asyncio.gather(*[_go(one) for one in _ready()])
@@ -119,15 +119,15 @@ print(json.dumps(_report, ensure_ascii=False, default=str))
 if _failed:
     raise _failed[0][1]
 if [place for place, count in _marked.items() if count] != [_output]:
-    raise ValueError('It did not come to its end: ' + json.dumps(_marked))
+    raise ValueError('It ended without reaching the output; its tokens: ' + json.dumps(_marked))
 """.strip()
 
 
 def net_program(net: Net, arguments: Mapping[str, Any], *, marked: bool = False) -> str:
     """Return the program that runs a net; it prints what each task returned, as JSON.
 
-    A `marked` one can be resumed: its docstring holds the net and its arguments, and each call states which task it is for, as
-    `tool#<position of the task>.<number of the time>`. Only a `Journal` accepts such names.
+    A `marked` one can be resumed: its docstring holds the net and its arguments, and each call names its task, as
+    `tool#<position of the task>.<number of the repetition>`. Only a `Journal` accepts such names.
     """
     try:
         text = "\n\n".join(_parts(net, arguments, marked=marked))
@@ -178,7 +178,7 @@ def _parts(net: Net, arguments: Mapping[str, Any], *, marked: bool) -> Iterator[
         "_writes": {task.id: sorted(task.writes) for task in net.tasks.values() if task.tool and task.writes},
         "_limits": {task.id: task.limit or _DEFAULT_LIMIT for task in net.tasks.values()},
     }
-    # As JSON text, so that the check before the run knows no types.
+    # As JSON text, so that the check before the run infers no types.
     yield f"_data = json.loads({json.dumps(dict(arguments))!r})"
     yield "\n".join(f"{name} = {value!r}" for name, value in tables.items())
     yield f"_calls = {_dict(calls)}\n_splits = {_dict(splits)}"
@@ -193,8 +193,8 @@ def _value(task: Task, key: str, value: Any) -> str:
     """Return the expression of an argument, or of a part of one."""
     path = reference(value)
     if path is not None:
-        said = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
-        return f"_look({list(path)!r}, {said!r})"
+        where = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
+        return f"_look({list(path)!r}, {where!r})"
     if is_literal(value):
         return repr(value["value"])
     if isinstance(value, dict):
@@ -205,19 +205,19 @@ def _value(task: Task, key: str, value: Any) -> str:
 
 
 def _split(net: Net, task: Task, flows: list[Flow], join: str | None) -> str:
-    """Return the kind of a split, its ways in the order in which they are looked at, and the or-join that closes it."""
+    """Return the kind of a split, its ways in the order of evaluation, and the or-join that closes it."""
     ways = []
     for flow in sorted(flows, key=lambda one: (one.order is None, one.order or 0)):
         holds = "None"
         if flow.predicate is not None:
-            said = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
-            holds = f"lambda: {ast.unparse(to_python(parse(flow.predicate), said))}"
+            where = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
+            holds = f"lambda: {ast.unparse(to_python(parse(flow.predicate), where))}"
         ways.append(f"({_place(net, flow)!r}, {holds})")
     return f"({task.split if len(flows) > 1 else 'and'!r}, [{', '.join(ways)}], {join!r})"
 
 
 def _place(net: Net, flow: Flow) -> str:
-    """Return the condition that a flow leads out of or into, or the unnamed one in it."""
+    """Return the condition that a flow leads out of or into, or the unnamed one between two tasks."""
     if flow.source in net.conditions:
         return flow.source
     return flow.target if flow.target in net.conditions else flow.key

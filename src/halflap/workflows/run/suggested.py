@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from halflap.graph.workflow import Task as Step
 
 BEYOND = "suggestion"
-"""Kept under this name: what a step does and a task cannot express."""
+"""The name under which a net keeps what a step does and a task cannot express."""
 
 
 def suggested_net(workflow: Workflow) -> Net:
@@ -38,7 +38,7 @@ def suggested_net(workflow: Workflow) -> Net:
 
 
 def _gate(name: str, ones: list[str], tasks: dict[str, Task], taken: Collection[str]) -> str:
-    """Return the only one of these tasks, or a silent one that joins or splits several."""
+    """Return the task if there is only one, or a new silent one that joins or splits several."""
     if len(ones) == 1:
         return ones[0]
     name = _free(name, {*tasks, *taken})

@@ -1,4 +1,4 @@
-"""How good a workflow is: performance, maintainability, compliance with its rules, named patterns, and what would make it better.
+"""The score of a workflow: performance, maintainability, compliance with its rules, named patterns, and recommendations.
 
-`score` is the whole answer. `facts` is what is known about tasks (time, cost, data), `timing` and `simulate` are how long a case takes.
+`score` is the whole answer. `facts` has time, cost and data of the tasks, `timing` and `simulate` find how long a case takes.
 """

@@ -1,7 +1,7 @@
-"""What is known about the tasks of a workflow: time, cost, data, and what has to stay where it is.
+"""Facts about the tasks of a workflow: time, cost, data, and which tasks must not be moved.
 
-Whatever is not declared is never an advantage: a task with undeclared data depends on everything, one with an undeclared duration takes 1,
-unless it is silent.
+Undeclared attributes are never an advantage: a task with undeclared data depends on everything, one with an undeclared duration
+takes 1, unless it is silent.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from halflap.workflows.model.net import FIXING, Net
 from halflap.workflows.predicates import names, parse
 
 TIE = "\0"
-"""How names begin that stand for an order to keep, not for data."""
+"""The prefix of names that express an order to keep instead of data."""
 
 
 class Facts:
-    """The tasks of one workflow. Everything made from it has the same tasks, or fewer."""
+    """The tasks of one workflow. Workflows made from it have the same tasks, or fewer."""
 
     def __init__(
         self, net: Net, fixed: Collection[str] = (), ties: Mapping[str, frozenset[str]] | None = None
     ) -> None:
-        """Begin; `fixed` tasks are not moved, and tasks with a tie in common keep their order."""
+        """Index the tasks; `fixed` ones are not moved, and those with a tie in common keep their order."""
         self.net = net
         self._ties = dict(ties or {})
         for at, rule in enumerate(net.rules):
@@ -57,7 +57,7 @@ class Facts:
         """Tasks without declared reads and writes."""
 
     def routes(self, node: str) -> bool:
-        """Return whether a step does nothing: a condition, or a silent task that exists for its gates."""
+        """Return whether a step only routes: a condition, or a silent task that exists for its gates."""
         task = self.net.tasks.get(node)
         return task is None or (
             task.label is None
@@ -66,7 +66,7 @@ class Facts:
         )
 
     def removable(self, node: str) -> bool:
-        """Return whether nothing is lost with a step; a silent task that reads may be what a choice depends on."""
+        """Return whether a step can be removed; a silent task that reads may be what a choice depends on."""
         task = self.net.tasks.get(node)
         return self.routes(node) and (task is None or not task.reads)
 
@@ -79,7 +79,7 @@ class Facts:
         return None if task is None else task.resource
 
     def doing(self, block: Block) -> list[str]:
-        """Return the tasks of a block that do something, as listed in the net."""
+        """Return the tasks of a block that do not only route, in the order of the net."""
         steps = self.steps(block)
         return [task for task in self.net.tasks if task in steps and not self.routes(task)]
 
@@ -103,7 +103,7 @@ class Facts:
         return found
 
     def depend(self, one: Block, other: Block) -> bool:
-        """Return whether the order of two blocks matters, by data or because it was asked for."""
+        """Return whether the order of two blocks matters, by data or by a constraint."""
         return depend(self.data(one), self.data(other))
 
     def tie(self, node: str | None) -> Data:
@@ -146,17 +146,17 @@ def fused(parts: Iterable[Block]) -> list[Block]:
 
 
 class Atoms:
-    """What a block consists of when parallel blocks are taken apart: tasks, choices with the task that decides, loops."""
+    """The parts of a block that are moved as a whole: tasks, choices with the task that decides, loops."""
 
     def __init__(self, facts: Facts, block: Block) -> None:
         self.atoms: list[Block] = []
         self.before: list[int] = []
-        """For each atom those that come before it, as bits."""
+        """For each atom, those that come before it, as bits."""
         self._add(block, 0)
         self.depends = dependents(facts.data(one) for one in self.atoms)
-        """For each atom the earlier listed ones it depends on, whether they come before it or run beside it."""
+        """For each atom, the earlier listed ones it depends on, whether they come before it or run in parallel."""
         self.needs = [one & before for one, before in zip(self.depends, self.before, strict=True)]
-        """For each atom those before it that it depends on."""
+        """For each atom, those before it that it depends on."""
 
     def _add(self, block: Block, before: int) -> int:
         added = 0

@@ -17,7 +17,7 @@ from halflap.workflows.model.block import (
     Branches,
     Loop,
     Sequence,
-    Tangle,
+    Unstructured,
     blocks_in,
     is_choice,
     parallel,
@@ -51,7 +51,7 @@ class Finding(NamedTuple):
 def findings(facts: Facts, tree: Block, pattern: Pattern) -> Iterator[Finding]:
     if pattern == "parallel":
         # Tasks can be compared in the whole, and in each way of a choice or loop within.
-        apart = [one for one in blocks_in(tree) if is_choice(one) or isinstance(one, Tangle)]
+        apart = [one for one in blocks_in(tree) if is_choice(one) or isinstance(one, Unstructured)]
         for level in (tree, *(part for one in apart for part in one.parts)):
             yield from _independent(facts, level)
         return
@@ -194,7 +194,7 @@ def _wrong(facts: Facts, judged: Soundness, rules: Iterable[RuleResult]) -> Iter
 
 def _gates(facts: Facts, tree: Block) -> Iterator[Advice]:
     why = unstructured_because(tree)
-    if not isinstance(tree, Tangle) or why is None:
+    if not isinstance(tree, Unstructured) or why is None:
         return
     for one in tree.mismatches:
         change = f"Make '{one.join}' an {one.split_kind}-join, or '{one.split}' an {one.join_kind}-split."

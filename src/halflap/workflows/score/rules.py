@@ -44,7 +44,7 @@ class _Seen(NamedTuple):
 
 
 def rule_text(rule: Rule | RuleResult) -> str:
-    """Return what a rule demands, as a clause."""
+    """Return what a rule requires, as a clause."""
     one, other = (f"'{task}'" for task in (*rule.tasks, "")[:2])
     return {
         "precedence": f"{one} comes before any {other}",

@@ -12,7 +12,7 @@ from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Compliance, Measure, RawScores, Scores
-from halflap.workflows.model.block import Block, Tangle
+from halflap.workflows.model.block import Block, Unstructured
 from halflap.workflows.model.form import BAD_ARGUMENTS, validated
 from halflap.workflows.model.net import MAX_STATES, STRICT, Net
 from halflap.workflows.score.facts import Facts
@@ -29,7 +29,7 @@ _HALF = {"control_flow_complexity": 30, "size": 50, "nesting": 5}
 
 @dataclass(frozen=True)
 class Weights:
-    """What counts how much."""
+    """How much each dimension counts."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     performance: Weight = 0.4
@@ -46,7 +46,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Scoring:
-    """What a workflow is scored by."""
+    """The patterns and weights of a score."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     reference_patterns: list[Pattern]
@@ -104,7 +104,7 @@ def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
 
 
 def compliance(sound: bool | None, rules: Sequence[bool | None]) -> float:
-    """Return half for being sound and half for the share of rules that hold; without rules all for soundness."""
+    """Return the mean of soundness and the share of rules that hold; without rules, soundness alone."""
     half = 1.0 if sound else 0.0
     return (half + sum(one is True for one in rules) / len(rules)) / 2 if rules else half
 
@@ -112,7 +112,7 @@ def compliance(sound: bool | None, rules: Sequence[bool | None]) -> float:
 def total(
     dimensions: Mapping[str, float | None], weights: Mapping[str, float], patterns: Iterable[float | None]
 ) -> float:
-    """Return the weighted dimensions, with a fifth for the mean of the patterns where there are any."""
+    """Return the weighted dimensions, with a fifth for the mean of the patterns if there are any."""
     weighted = sum(weight * (dimensions[name] or 0.0) for name, weight in weights.items())
     there = [one for one in patterns if one is not None]
     mean = sum(there) / len(there) if there else weighted
@@ -124,7 +124,7 @@ def maintainability(found: Mapping[str, Measure]) -> float:
 
 
 def measures(net: Net, tree: Block) -> dict[str, Measure]:
-    """Return four measures of how easily a workflow is read and changed."""
+    """Return four measures of how easy a workflow is to read and change."""
     complexity = 0
     for node, flows in net.outgoing().items():
         count = len(flows)
@@ -132,7 +132,7 @@ def measures(net: Net, tree: Block) -> dict[str, Measure]:
             split = net.tasks[node].split if node in net.tasks else "xor"
             complexity += {"and": 1, "xor": count, "or": min(2**count - 1, 10**9)}[split]
     size = len(net.tasks) + len(net.conditions) - 2
-    loose = {*tree.gates} - {net.input, net.output} if isinstance(tree, Tangle) else set()
+    loose = {*tree.gates} - {net.input, net.output} if isinstance(tree, Unstructured) else set()
     structured = 1 - len(loose) / size if size else 1.0
     counted = {"control_flow_complexity": complexity, "size": size, "nesting": tree.depth}
     found = {name: Measure(raw=raw, score=_HALF[name] / (_HALF[name] + raw)) for name, raw in counted.items()}

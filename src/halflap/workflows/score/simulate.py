@@ -1,7 +1,7 @@
 """The simulator: cases played on the Petri net with a clock, each resource doing one thing at a time.
 
-The task that waited longest is next, then the one listed first. Where nothing is chosen there is one case. Otherwise a choice of the n-th case is
-drawn by the name of its gate, so that two versions of a workflow are compared on the same cases.
+The task that waited longest is next, then the one listed first. Without choices there is one case. Otherwise a choice of the n-th
+case is drawn by the name of its gate, so that two versions of a workflow are compared on the same cases.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class EndlessError(Exception):
 
 @lru_cache(200_000)
 def _drawn(case: int, gate: str, visit: int) -> float:
-    """Return a random number from 0 to 1, always the same for the same choice."""
+    """Return a random number from 0 to 1, the same each time for the same choice."""
     digest = blake2b(f"{case} {visit} {gate}".encode(errors="replace"), digest_size=7).digest()
     return int.from_bytes(digest) / 2**56
 
@@ -50,7 +50,7 @@ class Simulation:
                 self.taking[place].append(step)
         first = Case(self, 0)
         self.random = bool(first.visits)
-        """Whether cases differ: something is chosen."""
+        """Whether cases differ, because something is chosen."""
         self._first = first
 
     @cached_property
@@ -67,14 +67,14 @@ class Simulation:
 
 
 class Case:
-    """One case: how long it took, and what was done."""
+    """One simulated case."""
 
     def __init__(self, plan: Simulation, number: int) -> None:
         self.plan = plan
         self.number = number
         self.clock = 0.0
         self.width = 0
-        """The most tasks that were under way at once."""
+        """The most tasks that were under way at the same time."""
         self.done: list[str] = []
         """Tasks in the order they ended."""
         self.visits: Counter[str] = Counter()
@@ -82,7 +82,7 @@ class Case:
         self._tokens = [0] * len(plan.taking)
         self._begun = 0
         self._waiting: list[tuple[float, int, int, Transition]] = []
-        """Tasks that have their tokens: since when, their places in the net, and a number."""
+        """Tasks that have their tokens: since when, their position in the net, and a serial number."""
         running: list[tuple[float, int, int, Transition]] = []
         self._mark((plan.petri_net.start,))
         while self._waiting or running:
@@ -106,7 +106,7 @@ class Case:
                 self._mark(step.gives)
 
     def _mark(self, places: tuple[int, ...]) -> None:
-        """Put tokens into places, and take what can be taken then."""
+        """Put tokens into places, and fire what is enabled then."""
         plan, tokens = self.plan, self._tokens
         marked = [*places]
         for place in marked:

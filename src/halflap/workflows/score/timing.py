@@ -1,7 +1,7 @@
-"""How long a workflow takes, what it costs, and how much runs at once.
+"""How long a workflow takes, what it costs, and how much runs in parallel.
 
-A choice goes by the probabilities of its flows, a loop is left with that of the flow out of it. Means add up, so a tree tells them exactly, unless
-something random runs in parallel, or parallel branches share a resource: then cases are simulated, or only estimated where that has to be quick.
+Choices and loops follow the probabilities of their flows. Means add up, so they are exact for a tree, unless something random
+runs in parallel, or parallel branches share a resource: then cases are simulated, or only estimated during a search.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
 
 _MAX_CHAIN = 1_000
-"""In a longer case, every task counts as waiting for the one before."""
+"""In a longer case, each task counts as waiting for the one before."""
 _NEARLY_ALWAYS = 1 - 1e-6
-"""A loop whose way back is more likely than this has no end one could wait for."""
+"""A loop whose way back is more likely than this counts as endless."""
 
 
 def way_back(loop: Loop) -> float:
@@ -50,7 +50,7 @@ def way_back(loop: Loop) -> float:
 
 
 def longest(chances: Iterable[float], times: Iterable[float]) -> float:
-    """Return the mean of the longest of those that happen: each with its own probability, and at least one of them."""
+    """Return the mean of the longest of those that happen: each independently by its probability, and at least one."""
     found, none = 0.0, 1.0
     for time, chance in sorted(zip(times, chances, strict=True), reverse=True):
         found += none * chance * time
@@ -70,14 +70,14 @@ def counts(block: Block) -> list[float]:
 
 
 class Timing:
-    """Mean times of blocks; each is computed once. What is random and runs in parallel is estimated."""
+    """Mean times of blocks. Where random blocks run in parallel, they are estimates."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
 
     @remembered
     def mean(self, block: Block) -> float:
-        """Return the mean duration: in parallel the longest mean, or what one resource has to do."""
+        """Return the mean duration: in parallel the longest mean, or the load of one resource."""
         if isinstance(block, Step):
             return self.facts.duration[block.node]
         means = [self.mean(part) for part in block.parts]
@@ -118,7 +118,7 @@ class Timing:
 
     @remembered
     def width(self, block: Block) -> int:
-        """Return how many tasks can be under way at once."""
+        """Return how many tasks can be under way at the same time."""
         if isinstance(block, Step):
             return 0 if self.facts.routes(block.node) else 1
         widths = [self.width(part) for part in block.parts]
@@ -130,7 +130,7 @@ class Timing:
 
 
 def chain_ends(needs: Iterable[int], times: Iterable[float]) -> list[float]:
-    """Return when each of several would end if it waited only for those before it that it needs, as bits."""
+    """Return when each would end if it waited only for those before it that it needs, given as bits."""
     ends: list[float] = []
     latest = 0.0
     for at, (needed, time) in enumerate(zip(needs, times, strict=True)):
@@ -143,13 +143,13 @@ def chain_ends(needs: Iterable[int], times: Iterable[float]) -> list[float]:
 
 
 def critical_path(facts: Facts, block: Block) -> float:
-    """Return how long a block takes at least, on average: the longest chain of dependent tasks. Resources do not count."""
+    """Return the mean length of the longest chain of dependent tasks in a block; resources are ignored."""
     atoms = Atoms(facts, block)
     return max(chain_ends(atoms.needs, (_expected(facts, one) for one in atoms.atoms)), default=0.0)
 
 
 def _expected(facts: Facts, block: Block) -> float:
-    """Return the critical path of what is taken as a whole; a choice counts by its probabilities."""
+    """Return the critical path of an atom; a choice counts by its probabilities."""
     if isinstance(block, Step):
         return facts.duration[block.node]
     if isinstance(block, Sequence):
@@ -219,7 +219,7 @@ def _by_cases(study: Study, facts: Facts) -> dict[str, Any]:
 
 
 def _case_path(net: Net, facts: Facts, case: Case) -> float:
-    """Return the longest chain of dependent tasks in a case; everything after a choice waits for it."""
+    """Return the length of the longest chain of dependent tasks in a case; everything after a choice waits for it."""
     if len(case.done) > _MAX_CHAIN:
         return case.clock
     outgoing = net.outgoing()
