@@ -1,4 +1,4 @@
-"""What a workflow net can do, by brute force: the plain token game, with nothing of the product."""
+"""The behaviour of a workflow net by brute force: the plain token game, without the product's code."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Behaviour:
 
     sound: bool
     bounded: bool = True
+    arcs: dict[Marking, list[tuple[str, Marking]]] = field(default_factory=dict)
+    """Tasks and next states, of all states."""
     steps: dict[Marking, list[tuple[str | None, Marking]]] = field(default_factory=dict)
     """Labels and next states, of the states from which the case can still be completed."""
 
@@ -124,7 +126,7 @@ def behaviour(net: Net) -> Behaviour:
         and labels.keys() == {task for steps in arcs.values() for task, _ in steps}
     )
     steps = {one: [(labels[task], after) for task, after in arcs[one] if after in live] for one in live}
-    return Behaviour(sound, steps=steps)
+    return Behaviour(sound, arcs=arcs, steps=steps)
 
 
 def _moves(net: Net) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -148,7 +150,7 @@ def _options(gate: str, name: str, places: list[str]) -> Iterator[list[str]]:
     elif gate == "xor":
         yield from ([place] for place in places)
     else:
-        # A further place remembers which branches the split chose, so that its join waits for exactly those.
+        # A further place remembers what the or-split `sN` chose, so that its join `jN` waits for exactly that.
         for size in range(1, len(places) + 1):
             for chosen in combinations(range(len(places)), size):
                 yield [f"{name[1:]} chose {chosen}", *(places[number] for number in chosen)]

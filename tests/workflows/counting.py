@@ -17,6 +17,7 @@ TAKES: dict[str, dict[str, Any]] = {
     "ticket": {"what": TEXT},
     "pay": {"what": TEXT, "number": {"type": "integer"}},
     "known": {"what": TEXT},
+    "keep": {"what": {}},
 }
 SAID = {"known": {"idempotentHint": True}}
 WRITING = threading.Lock()

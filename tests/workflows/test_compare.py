@@ -42,14 +42,14 @@ def anomalies(verdict: Verdict) -> set[str]:
     return {one.kind for one in verdict.anomalies}
 
 
-def test_independent_tasks_may_change_places_in_balanced_mode_and_not_in_strict() -> None:
+def test_independent_tasks_may_be_swapped_in_balanced_mode_and_not_in_strict() -> None:
     old, new = sequence(LONG), sequence(LONG.replace("c d", "d c"))
     assert compare(old, new).validation_passed
     strict = compare(old, new, "strict")
     assert (strict.validation_passed, len(strict.reasons)) == (False, 1)
 
 
-def test_what_depends_on_something_may_not_come_before_it() -> None:
+def test_a_reversed_dependent_pair_fails_balanced_and_passes_lenient() -> None:
     old = sequence(LONG, **DATA)
     turned = sequence(LONG.replace("c d e", "e d c"), **DATA)
     rest = [("task", name) for name in LONG.split()[5:]]
@@ -64,7 +64,7 @@ def test_what_depends_on_something_may_not_come_before_it() -> None:
         assert compare(old, new, "lenient").validation_passed
 
 
-def test_tasks_that_do_not_say_what_they_read_and_write_depend_on_everything() -> None:
+def test_tasks_with_undeclared_data_depend_on_everything() -> None:
     verdict = compare(net("a b c", "i>a a>b b>c c>o"), net("a b c", "i>a a>c c>b b>o"))
     assert "reversed_order" in anomalies(verdict)
     assert any("'a', 'b' and 'c'" in one for one in verdict.warnings)
@@ -78,7 +78,7 @@ def test_a_loop_and_a_parallel_block_have_one_footprint_and_not_the_same_traces(
     assert not response["validation_passed"]
 
 
-def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> None:
+def test_an_unsound_net_passes_in_no_mode_though_it_has_the_same_traces() -> None:
     stuck = with_data(
         net(
             {"a": "xor/xor", "b": "xor/and", "x": "~and/and"},
@@ -93,7 +93,7 @@ def test_what_is_not_sound_passes_in_no_mode_though_it_has_the_same_traces() -> 
         assert (stuck_at.workflow, stuck_at.trace) == ("optimized_workflow", ["a"])
 
 
-def test_past_the_bound_strict_does_not_pass_and_the_answer_is_not_conclusive() -> None:
+def test_past_the_bound_the_answer_is_inconclusive_and_strict_fails() -> None:
     names = [("task", f"t{at}") for at in range(12)]
     wide = block_net(("and", names))
     written_out = block_net(("xor", [("and", names), ("seq", [names[0], ("and", names[1:])])]))
@@ -128,7 +128,7 @@ def test_a_workflow_that_never_completes_or_shows_nothing_gets_a_verdict_with_th
 
 
 @given(nets(), nets(), st.sampled_from(MODES))
-def test_strict_passes_only_what_agrees_in_everything(one: Net, other: Net, mode: Mode) -> None:
+def test_a_verdict_is_consistent_with_its_reasons(one: Net, other: Net, mode: Mode) -> None:
     try:
         verdict = compare(one, other, mode, 2_000)
         itself = compare(one, one, "balanced", 2_000)

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from halflap.workflows.model.draw import drawing
 from halflap.workflows.model.net import Condition, Flow, Task
-from workflows.nets import net, told_nets
+from workflows.nets import described_nets, net
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
@@ -32,7 +32,7 @@ def test_hostile_names_stay_text() -> None:
         assert not re.search(r'["<>;%{}\[\]\\\u202e]', inner), line
 
 
-@given(told_nets())
+@given(described_nets())
 def test_any_net_is_drawn_with_every_flow(made: Net) -> None:
     arrows = [line for line in drawing(made).mermaid().split("\n") if " -->" in line]
     assert len(arrows) == len(made.flows)

@@ -1,4 +1,4 @@
-"""The best that is found is the best that there is: compared with enumerations that know nothing of the search."""
+"""Optimised workflows: as fast as an enumeration finds possible, never slower, and all that has to be kept is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halflap.core.errors import WorkflowError
@@ -19,34 +19,18 @@ from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.model.net import Kept
 from halflap.workflows.optimize import genetic
-from halflap.workflows.optimize.transformations import TRANSFORMATIONS
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.brute import TooMuchError, traces
-from workflows.nets import block_net, block_nets, general_nets, net, rule
-from workflows.timed import (
-    busy,
-    line,
-    lines,
-    optimize,
-    reversed_order,
-    ruled,
-    small_nets,
-    task,
-    timed,
-    transformed,
-)
+from workflows.nets import block_net, block_nets, net, rule
+from workflows.timed import line, lines, optimize, reversed_order, ruled, task, timed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halflap.workflows.answers import Target
     from halflap.workflows.model.net import Net
     from halflap.workflows.optimize.optimizer import Engine
 
 TARGETS = st.sampled_from(["performance", "behavioral", "balanced"])
 ENGINES: list[Engine] = ["beam", "gepa"] if genetic.is_installed() else ["beam"]
-SMALL = st.one_of(timed(small_nets(5, gates=("and", "xor"))), busy(5), lines(5))
 Order = frozenset[tuple[int, int]]
 """Which comes before which."""
 
@@ -56,7 +40,7 @@ Order = frozenset[tuple[int, int]]
 
 @cache
 def series_parallel(tasks: tuple[int, ...]) -> frozenset[Order]:
-    """Return every partial order of tasks that sequences and parallel blocks can say."""
+    """Return every partial order of tasks that sequences and parallel blocks can express."""
     if len(tasks) == 1:
         return frozenset([frozenset()])
     found = set()
@@ -70,16 +54,16 @@ def series_parallel(tasks: tuple[int, ...]) -> frozenset[Order]:
 
 
 def took(order: Order, durations: list[float]) -> float:
-    """Return how long a case takes if each waits for those before it alone."""
+    """Return how long a case takes if each task waits only for those before it."""
     ends: dict[int, float] = {}
-    # Who has fewer before it comes first: before it are at least all that are before those.
+    # In topological order: a task has more before it than any of those have.
     for one in sorted(range(len(durations)), key=lambda at: sum(then == at for _, then in order)):
         ends[one] = durations[one] + max((ends[a] for a, b in order if b == one), default=0.0)
     return max(ends.values())
 
 
 def fastest(tasks: list[dict[str, Any]]) -> float:
-    """Try every partial order in which whatever depends on each other stays as it is."""
+    """Try every partial order that keeps the order of dependent tasks."""
 
     def data(one: dict[str, Any]) -> tuple[set[str], set[str]]:
         return set(one.get("reads", "?")), set(one.get("writes", "?"))
@@ -97,7 +81,7 @@ def fastest(tasks: list[dict[str, Any]]) -> float:
 
 @st.composite
 def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Return tasks that share few names, some of which say nothing of them."""
+    """Generate tasks that share few names, some with undeclared data."""
     names = st.lists(st.sampled_from("uvwxyz"), max_size=2, unique=True).map(" ".join)
     made = []
     for at in range(draw(st.integers(2, 4))):
@@ -110,79 +94,30 @@ def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @settings(max_examples=examples(300))
 @given(lists(), st.sampled_from(ENGINES))
-def test_nothing_made_of_blocks_that_keeps_what_depends_is_faster(
-    tasks: list[dict[str, Any]], engine: Engine
-) -> None:
+def test_no_arrangement_in_blocks_is_faster(tasks: list[dict[str, Any]], engine: Engine) -> None:
     assert optimize(line(*tasks), "performance", engine=engine).metrics["after"].expected_makespan == fastest(
         tasks
     )
 
 
-# The smallest ---------------------------------------------------------------------------------------------
-
-
-def reached(one: Net) -> Iterator[Net]:
-    """Make every sequence of changes that are said to keep the traces."""
-    keeping = [each.name for each in TRANSFORMATIONS if each.keeps_traces]
-    seen = {repr(one)}
-    waiting = [one]
-    for here in waiting:
-        yield here
-        for name in keeping:
-            for new, _ in transformed(name, here):
-                if len(seen) > 1_000:
-                    raise TooMuchError
-                if repr(new) not in seen:
-                    seen.add(repr(new))
-                    waiting.append(new)
-
-
-def size(one: Net) -> int:
-    told = write_net(one)
-    conditions = {each["id"] for each in told.get("conditions", ())} | {told["input"], told["output"]}
-    return len(told["tasks"]) + len(conditions) + len(told["flows"])
-
-
-def makespan(one: Net) -> float:
-    return score(one).raw.performance.expected_makespan or 0
-
-
-@settings(max_examples=examples(150))
-@given(SMALL, st.sampled_from(ENGINES))
-def test_nothing_smaller_with_the_same_traces_can_be_reached(one: Net, engine: Engine) -> None:
-    try:
-        seen, longest = traces(one, 8), makespan(one) + 1e-9
-        assume(score(one).raw.performance.method == "exact")
-        smallest = min(size(new) for new in reached(one) if makespan(new) <= longest)
-        found = optimize(one, "behavioral", engine=engine)
-        assert traces(found.net, 8) == seen
-    except TooMuchError:
-        return
-    assert size(found.net) == smallest
-
-
-# Whatever comes out ---------------------------------------------------------------------------------------
+# Laws -------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(200))
 @given(
     st.one_of(
         ruled(timed(block_nets(leaves=7, gates=("and", "xor", "or")), (None, "bob"))),
-        ruled(busy(7, loops=True)),
         ruled(lines()),
-        timed(general_nets()),
     ),
     TARGETS,
 )
-def test_what_comes_out_is_sound_never_slower_and_keeps_rules_and_the_order_of_data(
-    one: Net, target: Target
-) -> None:
+def test_a_result_is_sound_never_slower_and_keeps_rules_and_dependent_order(one: Net, target: Target) -> None:
     try:
         found = optimize(one, target, engine="beam")
     except WorkflowError:
         return
     assert read_net(json.loads(json.dumps(write_net(found.net)))) == found.net
-    assert soundness(Study(found.net)).sound or (found.net is one and found.notes)
+    assert soundness(Study(found.net)).sound or (not found.changed)
     if found.metrics["before"].expected_makespan is not None:
         assert found.metrics["after"].expected_makespan is not None
         noise = (found.metrics["after"].standard_error or 0) + (found.metrics["before"].standard_error or 0)
@@ -196,6 +131,14 @@ def test_what_comes_out_is_sound_never_slower_and_keeps_rules_and_the_order_of_d
     assert found.validation.validation_passed or target == "performance" or found.net is one
     answer = found.response()
     before, after = answer["metrics"]["before"], answer["metrics"]["after"]
+    front = [(one["expected_makespan"], one["size"]) for one in answer["pareto_front"]]
+    if before["expected_makespan"] is not None:
+        assert front == sorted(front)
+        assert [size for _, size in front] == sorted({size for _, size in front}, reverse=True)
+        assert (
+            not any(time < after["expected_makespan"] and size < after["size"] for time, size in front)
+            or target == "balanced"
+        )
     for name in ("expected_makespan", "size"):
         if before[name] is not None:
             gained = math.fsum(change["gain"][name] for change in answer["transformations"])
@@ -203,10 +146,16 @@ def test_what_comes_out_is_sound_never_slower_and_keeps_rules_and_the_order_of_d
 
 
 @settings(max_examples=examples(40))
-@given(SMALL, TARGETS, st.integers(0, 5), st.sampled_from(ENGINES))
+@given(st.one_of(timed(block_nets(leaves=5)), lines(5)), TARGETS, st.integers(0, 5), st.sampled_from(ENGINES))
 def test_the_same_seed_gives_the_same_answer(one: Net, target: Target, seed: int, engine: Engine) -> None:
-    first, second = (optimize(one, target, seed=seed, engine=engine).response() for _ in range(2))
+    try:
+        first, second = (optimize(one, target, seed=seed, engine=engine).response() for _ in range(2))
+    except WorkflowError:
+        return  # All tasks are silent.
     assert json.dumps(first) == json.dumps(second)
+
+
+# Cases ------------------------------------------------------------------------------------------------
 
 
 def shop() -> Net:
@@ -220,16 +169,18 @@ def shop() -> Net:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_independent_tasks_are_done_side_by_side(engine: Engine) -> None:
+def test_independent_tasks_run_in_parallel(engine: Engine) -> None:
     answer = optimize(shop(), "performance", seed=7, engine=engine).response()
     assert (answer["engine"], answer["seed"]) == (engine, 7)
     before, after = answer["metrics"]["before"], answer["metrics"]["after"]
     assert (before["expected_makespan"], after["expected_makespan"]) == (22, 14)
     (change,) = answer["transformations"]
     assert (change["transformation"], change["gain"]["expected_makespan"]) == ("parallelise", 8)
-    # No new tasks are needed: those that are there split and join.
+    # No new tasks are needed: existing ones split and join.
     assert read_net(answer["optimized_workflow"]).tasks.keys() == shop().tasks.keys()
     assert answer["validation"]["sound"] == {"original_workflow": True, "optimized_workflow": True}
+    front = [(one["expected_makespan"], one["chosen"]) for one in answer["pareto_front"]]
+    assert (front[0], front[-1]) == ((14, True), (22, False))
 
 
 def test_balanced_keeps_four_fifths_of_the_footprint() -> None:
@@ -253,12 +204,18 @@ def test_constraints_are_kept(constraints: dict[str, Any], makespan: float, widt
     assert (found.expected_makespan, found.max_parallel) == (makespan, width)
 
 
+def test_a_cost_that_no_change_lowers_is_noted() -> None:
+    costly = line(task("a", cost=5), task("b", cost=2))
+    assert not any("limit" in note for note in optimize(costly, "performance", {"max_cost": 7}).notes)
+    assert any("limit" in note for note in optimize(costly, "performance", {"max_cost": 6}).notes)
+
+
 def test_rules_and_races_keep_an_order_though_data_would_allow_more() -> None:
     ruled_shop = replace(shop(), rules=(rule("precedence", "credit", "address"),))
     assert (
         optimize(ruled_shop, "performance", engine="beam").metrics["after"].expected_makespan == 2 + 8 + 3 + 4
     )
-    # Nothing is known of `wild`: who looks before it does something, and who looks later, may see other things.
+    # `wild` may write anything: what reads before it may see other values than what reads after it.
     one = block_net(("and", [("task", "wild"), ("seq", [("task", "first"), ("task", "second")])]))
     tasks = {
         name: replace(each, duration=5, reads=frozenset("x"), writes=frozenset())
@@ -273,7 +230,7 @@ def test_rules_and_races_keep_an_order_though_data_would_allow_more() -> None:
 
 
 def test_reference_patterns_steer_it() -> None:
-    # What little it would save is not worth a block, unless a parallel workflow is wanted.
+    # The little time it would save is not worth a block, unless a parallel workflow is wanted.
     slow = line(
         task("z", 9),
         task("a", 100, "z"),
@@ -301,15 +258,15 @@ LOOSE = net(
         (STUCK, "After a, b"),
         (LOOSE, "block-structured"),
         (replace(shop(), kept=(Kept("removesTokens", "stock", "ship"),)), "cancellation"),
-        (net({"a": "~xor/and"}, "i>a a>o"), "label"),
+        (net({"a": "~xor/and"}, "i>a a>o"), "silent"),
     ],
 )
-def test_what_cannot_be_changed_safely_is_refused_with_the_reason(one: Net, why: str) -> None:
+def test_a_net_that_cannot_be_changed_safely_is_refused_with_the_reason(one: Net, why: str) -> None:
     with pytest.raises(WorkflowError, match=why):
         optimize(one, "performance", engine="beam")
 
 
-def test_gepa_writes_nothing_to_stdout_and_without_it_our_own_search_is_used(
+def test_gepa_prints_nothing_and_without_it_our_own_search_is_used(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     if genetic.is_installed():

@@ -1,4 +1,4 @@
-"""Workflows that are run in the sandbox over a server that logs its calls, fail or are killed, and are resumed."""
+"""Workflows run in the sandbox over a server that logs its calls; they fail or are killed, and are resumed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Runs:
         return self.run(self.save(workflow), *arguments)
 
     def close(self) -> None:
-        """Have `fail` fail and `wait` wait."""
+        """Make `fail` fail and `wait` wait."""
         (self.folder / "closed").touch()
 
     def open(self) -> None:
@@ -80,7 +80,7 @@ def runs(tmp_path: Path) -> Runs:
     return Runs(tmp_path)
 
 
-def test_tasks_get_what_others_returned_branches_run_together_and_the_run_is_recorded(runs: Runs) -> None:
+def test_results_flow_between_tasks_branches_run_in_parallel_and_the_run_is_recorded(runs: Runs) -> None:
     workflow = net(
         task("a", what={"from": "word"}, writes=["first"]),
         task("b", what={"from": "first.what"}),
@@ -100,7 +100,51 @@ def test_tasks_get_what_others_returned_branches_run_together_and_the_run_is_rec
     assert len(told["calls"]) == 6
 
 
-def test_what_cannot_be_run_is_refused_with_every_reason(runs: Runs) -> None:
+def test_predicates_choose_an_or_join_waits_a_loop_ends_and_names_stay_names(runs: Runs) -> None:
+    odd = "o'd \" {d}\n"
+    workflow = net(
+        task("look", split="xor"),
+        *map(task, ("small", "large", "other")),
+        task("ask", None, split="or"),
+        *map(task, "pqr"),
+        task("join", None, join="or"),
+        task("try", split="xor", writes=["what", "times"]),
+        task(odd, "keep", what=[{"from": "what"}, {"from": "times"}, {"value": {"from": "look"}}]),
+        flows="i>look look>small look>large look>other small>ask large>ask other>ask ask>p ask>q ask>r p>join q>join r>join "
+        "join>try try>try",
+        look_small={"predicate": "size > 0", "order": 2},
+        look_large={"predicate": "size > 3", "order": 1},
+        look_other={"default": True},
+        ask_p={"predicate": "want.p"},
+        ask_q={"predicate": "want.q"},
+        ask_r={"default": True},
+        try_try={"predicate": "times < most"},
+    )
+    workflow["flows"] += [{"from": "try", "to": odd, "default": True}, {"from": odd, "to": "o"}]
+    given = {"size": 5, "most": 3, "want": {"p": True, "q": True}}
+    found = runs.start(workflow, "--json-args", json.dumps(given))
+    assert found["exit"] == 0, found
+    trace = [name for name in found["trace"] if name not in {"ask", "join"}]
+    assert (trace[:2], sorted(trace[2:4]), trace[4:]) == (["look", "large"], ["p", "q"], ["try"] * 3 + [odd])
+    assert found["results"][odd]["what"] == ["try", 3, {"from": "look"}]
+
+
+def test_a_loop_past_its_limit_fails_and_a_parallel_branch_finishes(runs: Runs) -> None:
+    workflow = net(
+        task("s", None),
+        task("try", limit=3, split="xor", join="xor"),
+        task("b"),
+        task("z", None, join="and"),
+        flows="i>s s>try s>b try>try try>z b>z z>o",
+        try_try={"default": True},
+        try_z={"predicate": "try.times > 100"},
+    )
+    found = runs.start(workflow)
+    assert (found["exit"], found["failed"]) == (1, "try")
+    assert sorted(runs.log) == ["say b", "say try", "say try", "say try"]
+
+
+def test_a_net_that_cannot_be_run_is_refused_with_every_reason(runs: Runs) -> None:
     workflow = net(
         task("a", split="xor"),
         {"id": "b"},
@@ -125,7 +169,7 @@ def test_what_cannot_be_run_is_refused_with_every_reason(runs: Runs) -> None:
     assert "spare" in found["message"]
 
 
-def test_arguments_that_tools_do_not_take_are_told_of_the_task_before_anything_is_done(runs: Runs) -> None:
+def test_wrong_arguments_are_reported_by_task_before_anything_is_called(runs: Runs) -> None:
     runs.configure(execution={"check": "on"})
     workflow = net(
         task("a"),
@@ -146,7 +190,7 @@ def test_arguments_that_tools_do_not_take_are_told_of_the_task_before_anything_i
     }
 
 
-def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) -> None:
+def test_a_failed_run_reports_its_results_and_is_resumed_from_there(runs: Runs) -> None:
     runs.close()
     pay = {"what": "p", "number": {"from": "t.times"}}
     workflow = net(
@@ -162,7 +206,7 @@ def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) 
     runs.open()
     again = runs.resume(found["run"][:12])
     assert (again["run"], again["outcome"], again["recalled"]) == (found["run"], "ok", 3)
-    # Each has its own result, though both asked the same.
+    # Each has its own result, though both calls were the same.
     assert all(again["results"][name] == found["results"][name] for name in "tu")
     assert runs.log.count("ticket x") == 2
     over = runs.resume(found["run"])
@@ -170,7 +214,7 @@ def test_a_failed_run_tells_what_was_done_and_is_resumed_from_there(runs: Runs) 
 
 
 @pytest.mark.slow
-def test_where_nothing_may_be_recorded_nothing_is_kept(runs: Runs, home: Path) -> None:
+def test_a_run_without_recorded_results_cannot_be_resumed(runs: Runs, home: Path) -> None:
     runs.configure(traces={"record": "metadata"})
     runs.close()
     found = runs.start(net(task("a", "fail"), flows="i>a a>o"))
@@ -180,7 +224,7 @@ def test_where_nothing_may_be_recorded_nothing_is_kept(runs: Runs, home: Path) -
 
 @contextmanager
 def killed(runs: Runs, home: Path, *arguments: str, when: str, by: int = signal.SIGKILL) -> Iterator[str]:
-    """Run a workflow in a process of its own, which is ended when the server has been asked that."""
+    """Run a workflow in a separate process, which is killed when the server logged `when`."""
     with (
         (runs.folder / "stdout").open("w") as stdout,
         subprocess.Popen(
@@ -205,7 +249,7 @@ def killed(runs: Runs, home: Path, *arguments: str, when: str, by: int = signal.
             (runs.folder / "exit").write_text(str(process.wait(PATIENCE)))
 
 
-def test_a_run_that_was_killed_amid_branches_does_nothing_twice(runs: Runs, home: Path) -> None:
+def test_a_run_killed_amid_branches_repeats_nothing_unasked(runs: Runs, home: Path) -> None:
     runs.close()
     workflow = net(
         task("s", None),
@@ -216,7 +260,7 @@ def test_a_run_that_was_killed_amid_branches_does_nothing_twice(runs: Runs, home
         flows="i>s s>b s>q q>a a>d b>d d>o",
     )
     with killed(runs, home, runs.save(workflow), when="wait a") as run:
-        # What is written in the file meanwhile is nothing to the run.
+        # The run does not read the file again.
         runs.save(net(task("other"), flows="i>other other>o"))
         busy = runs.resume(run)
     assert (busy["exit"], busy["code"]) == (2, "usage")
@@ -233,9 +277,7 @@ def test_a_run_that_was_killed_amid_branches_does_nothing_twice(runs: Runs, home
 
 @pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_a_run_that_was_ended_amid_a_loop_is_resumed_in_the_same_turn(
-    runs: Runs, home: Path, by: int
-) -> None:
+def test_a_run_ended_amid_a_loop_is_resumed_in_the_same_repetition(runs: Runs, home: Path, by: int) -> None:
     runs.close()
     workflow = net(
         task("a", split="xor"),

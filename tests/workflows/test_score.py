@@ -14,7 +14,7 @@ from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.nets import net, nets, rule, told_nets
+from workflows.nets import described_nets, net, rule
 from workflows.timed import line, task
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def order() -> Net:
 
 
 @settings(max_examples=examples(120))
-@given(told_nets(nets(gates=("and", "xor", "or"))))
-def test_every_score_is_a_number_from_0_to_1_or_it_is_said_why_not(one: Net) -> None:
+@given(described_nets())
+def test_every_score_is_from_0_to_1_or_unknown_with_the_reason(one: Net) -> None:
     try:
         answer = score(one, ALL, bound=500).response()
     except WorkflowError:
@@ -103,12 +103,12 @@ def advised(one: Net) -> list[tuple[str, ...]]:
     return [found.tasks for found in score(one).recommendations]
 
 
-def test_tasks_that_need_not_wait_are_named_with_what_that_saves() -> None:
+def test_tasks_that_need_not_wait_are_named_with_the_time_saved() -> None:
     found = score(line(task("a", 1), task("b", 2), task("c", 9))).recommendations
     assert [(one.tasks, one.why.split()[-2]) for one in found] == [(("a", "b"), "1"), (("b", "c"), "2")]
 
 
-def test_what_is_not_said_races_and_bad_gates_are_named() -> None:
+def test_undeclared_data_races_and_mismatched_gates_are_named() -> None:
     assert advised(line({"id": "a"})) == [("a",), ("a",)]
     gates = {"s": "~xor/and", "a": "xor/and", "b": "xor/and", "j": "~and/and"}
     racing = net(gates, "i>s s>a s>b a>j b>j j>o")

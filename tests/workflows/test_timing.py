@@ -1,4 +1,4 @@
-"""How long cases take, what they cost, and how much of that is needed."""
+"""How long cases take, and the critical path."""
 
 from __future__ import annotations
 
@@ -29,18 +29,16 @@ def times(one: Net) -> Times:
 
 
 def block(gate: str, *durations: float, probabilities: tuple[float, ...] = (), **more: Any) -> Net:
-    """Return a block of tasks that take so long."""
+    """Return a block of tasks with these durations."""
     one = block_net((gate, [("task", f"x{at}") for at in range(len(durations))]))
-    seen = [name for name, made in one.tasks.items() if made.label]
-    tasks = dict(one.tasks)
-    for name, duration in zip(seen, durations, strict=True):
-        tasks[name] = replace(one.tasks[name], duration=duration, **more)
-    given = dict(zip(seen, probabilities, strict=False))
-    flows = tuple(
-        replace(flow, probability=given[flow.target]) if flow.source == "t0" and given else flow
-        for flow in one.flows
-    )
-    return replace(one, tasks=tasks, flows=flows)
+    tasks, flows = dict(one.tasks), list(one.flows)
+    for at, duration in enumerate(durations):
+        # The two gates come first.
+        tasks[f"t{at + 2}"] = replace(tasks[f"t{at + 2}"], duration=duration, **more)
+    for at, flow in enumerate(flows):
+        if flow.source == "s0" and probabilities:
+            flows[at] = replace(flow, probability=probabilities[int(flow.target[1:]) - 2])
+    return replace(one, tasks=tasks, flows=tuple(flows))
 
 
 @pytest.mark.parametrize(
@@ -50,42 +48,42 @@ def block(gate: str, *durations: float, probabilities: tuple[float, ...] = (), *
         (block("and", 2, 7, 3), 7),
         (block("xor", 10, 20, probabilities=(0.9, 0.1)), 11),
         (block("xor", 10, 20), 15),
-        # Of the three that are not nothing: {a}, {b}, {a, b}, each as likely.
+        # {a}, {b} and {a, b} are equally likely.
         (block("or", 3, 6), (3 + 6 + 6) / 3),
-        # Written and read once, and again with 0.4: 1 / 0.6 times; then published.
+        # Written and read 1 / 0.6 times, then published.
         (read_net(example_nets()["review"]), 40 / 0.6 + 1),
         (block("and", 2, 7, 3, resource="bob"), 12),
         (line({"id": "a"}, {"id": "b", "label": None}, {"id": "c", "duration": 0.5}), 1.5),
     ],
-    ids=["sequence", "parallel", "choice", "even choice", "or", "loop", "one resource", "not said"],
+    ids=["sequence", "parallel", "choice", "even choice", "or", "loop", "one resource", "undeclared"],
 )
 def test_the_expected_time_of_a_workflow(one: Net, makespan: float) -> None:
     found = times(one)
     assert found.expected_makespan == pytest.approx(makespan, abs=6 * (found.standard_error or 0) + 1e-6)
 
 
-def test_what_is_not_made_of_blocks_is_timed_too() -> None:
-    # Both d and e wait for b, and e for c, too: no block fits that.
+def test_an_unstructured_net_is_timed_too() -> None:
+    # d waits for b, and e for b and c.
     wild = net(
         {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and", "e": "and/and", "f": "and/and"},
         "i>a a>b a>c b>d b>e c>e d>f e>f f>o",
     )
     long = {"a": 1, "b": 2, "c": 5, "d": 9, "e": 1, "f": 1}
     tasks = {name: replace(one, duration=long[name]) for name, one in wild.tasks.items()}
-    # No choice in it, so every case takes as long: by a, b, d, f.
+    # Without choices all cases are the same: a, b, d, f is the longest path.
     assert times(replace(wild, tasks=tasks)).expected_makespan == 1 + 2 + 9 + 1
 
 
-def test_the_critical_path_is_what_data_makes_wait() -> None:
+def test_the_critical_path_follows_the_data() -> None:
     found = score(line(task("a", 2), task("b", 5, "a"), task("c", 8, "a"), task("d", 1, "b")))
     known = found.raw.performance
     assert (known.critical_path, known.expected_makespan) == (10, 16)
     assert found.dimension_scores["performance"] == 10 / 16
-    # Who does not say what it reads waits for all.
+    # A task with undeclared data waits for all.
     assert times(line(task("a", 2), {"id": "b", "duration": 3}, task("c", 4))).critical_path == 9
 
 
-def test_what_has_no_time_says_why() -> None:
+def test_an_endless_or_unsound_net_has_no_time_and_the_reason() -> None:
     endless = net({"a": "xor/xor"}, "i>a a>a a>o")
     flows = tuple(
         replace(flow, probability=float(flow.target == "a")) if flow.source == "a" else flow
@@ -102,7 +100,7 @@ def test_what_has_no_time_says_why() -> None:
 
 
 def distribution(tree: Tree) -> dict[float, float]:
-    """Return how likely a case takes how long, if every task takes as long as its label says."""
+    """Return the probability of each duration, if a label is the duration of its task."""
     found: defaultdict[float, float] = defaultdict(float)
     match tree:
         case ("task", label):
