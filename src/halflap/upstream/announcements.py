@@ -1,4 +1,4 @@
-"""Follow what a server announces: lists that changed, and resources that clients watch, also across reconnections."""
+"""React to a server's announcements: changed lists, and watched resources, also across reconnections."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LISTEN_SECONDS = 30.0
-"""Wait before a stream of changes that ended is opened again."""
+"""Wait before reopening a stream of changes that ended."""
 _SETTLE_SECONDS = 0.05
-"""Wait before listing again: servers tend to announce several changes at once."""
+"""Wait before listing again, because servers often announce several changes in a row."""
 _REST_SECONDS = 2.0
-"""Shortest time between two listings, however many changes a server announces."""
+"""Minimum time between two listings, however many changes a server announces."""
 _MAX_REST_SECONDS = 60.0
-"""The time doubles up to this while a server keeps announcing changes."""
+"""The minimum doubles up to this while a server keeps announcing changes."""
 
 
 class Announcements:
-    """Counts the clients that watch a resource: subscribes for the first one, unsubscribes after the last."""
+    """Lists again after changes, and subscribes to resources from their first watcher until the last one leaves."""
 
     def __init__(
         self, config: ServerConfig, hooks: Hooks, list_tools: Callable[[Session], Awaitable[None]]
     ) -> None:
         self.has_features = asyncio.Event()
-        """Set when it is known what the server offers besides tools."""
+        """Set when prompts and resources have been listed."""
         self._config = config
         self._hooks = hooks
         self._list_tools = list_tools
@@ -50,7 +50,7 @@ class Announcements:
         self._log_level: str | None = None
 
     def on_change(self, what: What, uri: str) -> None:
-        """Take a server's announcement."""
+        """Handle an announcement."""
         if what != "updated":
             self._changed_lists.add(what)
             self._list_changed.set()
@@ -58,7 +58,7 @@ class Announcements:
             self._hooks.on_event(ServerEvent(self._config.name, what, uri))
 
     async def follow(self, session: Session) -> None:
-        """List and watch until the session ends."""
+        """Keep lists and subscriptions current until the session ends."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_listed, session)
             tasks.start_soon(self._keep_watching, session)
@@ -95,7 +95,7 @@ class Announcements:
     # Resources
 
     async def watch(self, uri: str, session: Session, *, on: bool) -> None:
-        """Add a client that watches a resource, or remove one."""
+        """Add or remove a watcher of a resource."""
         async with self._watching:
             if on and uri not in self._watched:
                 await self._subscribe("resources/subscribe", uri, session)
@@ -105,7 +105,7 @@ class Announcements:
                 await self._subscribe("resources/unsubscribe", uri, session)
 
     async def set_log_level(self, level: str, session: Session | None) -> None:
-        """Ask a server of the older era for log messages from this level; the newer era asks with each request."""
+        """Set the minimum level of log messages (older era); in the newer era each request names it."""
         self._log_level = level
         if session is not None and not session.is_modern and session.capabilities.logging is not None:
             await session.send("logging/setLevel", {"level": level})

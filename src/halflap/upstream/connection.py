@@ -1,4 +1,4 @@
-"""One connection: which requests were delivered, and why it failed, with a message that says what to do."""
+"""One connection to a server: which requests it received, and why the connection failed."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from halflap.upstream.questions import ListRoots
     from halflap.upstream.signin import CredentialStore
 
-# JSON-RPC error codes of our own, in place of an answer that cannot come. They never leave this package, and no server
-# can guess them: it could have a call repeated, or deny that it has seen it.
+# JSON-RPC error codes of our own, used when no answer can come. They never leave this package. They are random, because a
+# server that knew them could have a call repeated, or claim that a call did not reach it.
 _CODES = -(1 << 32) - 8 * secrets.randbelow(1 << 40)
 NOT_SENT = _CODES
 """The request did not reach the server: repeating it cannot do anything twice."""
 LOST = _CODES - 1
 """The connection broke after the request was sent: it may have taken effect."""
 REFUSED = _CODES - 2
-"""The server wants credentials, and did not look at the request."""
+"""The server wants credentials; it did not process the request."""
 UNUSABLE = _CODES - 3
-"""Something answered that cannot be used, such as a web page, or more than `MAX_MESSAGE_BYTES`."""
+"""The answer cannot be used: it is a web page, for example, or larger than `MAX_MESSAGE_BYTES`."""
 
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-"""Of one message, and of one listing: they have to fit in memory."""
+"""Limit for one message, and for one listing."""
 TOO_LARGE = f"it answered with more than {MAX_MESSAGE_BYTES >> 20} MiB."
 _SESSION_CLOSED = "Connection closed"
 _STREAM_CLOSED = "SSE stream"
 _EVENT_TOO_LARGE = "SSE stream failed"
-"""How the SDK's messages begin when no answer can come any more; servers use the same code for their own errors."""
+"""Prefixes of the SDK's errors for a lost connection; servers use the same code for errors of their own."""
 _MAX_MESSAGE = 500
 _LINES_READ = 60
 _LINES_SHOWN = 3
@@ -74,54 +74,54 @@ class Hooks:
     """What the gateway provides for its servers."""
 
     version: str
-    """Halflap's own."""
+    """Halflap's version."""
     log_folder: Path | None
     redact: Callable[[str], str]
     credentials: CredentialStore
     last_versions: Mapping[str, str | None]
-    """The protocol version that each server spoke last time."""
+    """The protocol version agreed on with each server last time."""
     in_process: Mapping[str, Any]
-    """The server objects of the transport `memory`."""
+    """Server objects for the transport `memory`."""
     list_roots: ListRoots
     on_listing: Callable[[Listing], Awaitable[None]]
     on_features: Callable[[str, Features], Awaitable[bool]]
-    """Returns whether they changed."""
+    """Returns whether the features changed."""
     on_event: Callable[[ServerEvent], None]
 
 
 @dataclass(slots=True)
 class Connection:
-    """The record of one connection: the transport writes it, the upstream reads it."""
+    """State of one connection, shared by the transport and the session."""
 
     sent: dict[int | str, int] | None = None
-    """Unanswered requests that were written, each with `written` after it. None where the transport cannot know."""
+    """Unanswered requests, each with the value of `written` after it. None if the transport cannot tell."""
     written: int = 0
-    """Bytes written in all, or about to be."""
+    """Bytes written so far, or about to be."""
     unread: int = 0
     """Bytes that the server had not read when it exited."""
     closed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when no further message can come."""
+    """Set when no further message can arrive."""
     failure: Failure | None = None
-    """The most recent one."""
+    """The most recent failure."""
     only_noise: bool = False
-    """Its stdout has lines that are not messages, and no message since."""
+    """The last lines on the server's stdout were not messages."""
     ready: bool = False
-    """The server listed its tools; when it is stopped, it gets time to exit by itself."""
+    """The server listed its tools. Only then does it get time to exit when it is stopped."""
     only_sse: bool = False
-    """The answer to a POST is one that only the older HTTP transport gives."""
+    """The answer to a POST is typical of the older HTTP transport."""
 
     def may_have_arrived(self, request_id: int | str) -> bool:
-        """Return whether the server can have read a request to its end."""
+        """Return whether the server may have read the whole request."""
         if self.sent is None:
             return True
         return request_id in self.sent and self.sent[request_id] <= self.written - self.unread
 
     def translated(self, error: MCPError, request_id: int | str) -> MCPError:
-        """Return the error of a request, with a code of our own where the SDK means that no answer can come."""
+        """Return a request's error, with one of our own codes if the SDK reports a lost connection."""
         if error.code == types.CONNECTION_CLOSED and error.message.startswith(_EVENT_TOO_LARGE):
             return MCPError(UNUSABLE, TOO_LARGE)
         if error.code == types.CONNECTION_CLOSED and not _is_answer(error):
-            # Over HTTP, the stream of a single request can end alone.
+            # Over HTTP, the stream of a single request can end without the session.
             if error.message.startswith(_SESSION_CLOSED):
                 self.closed.set()
             message = error.message if self.failure is None else self.failure.message
@@ -132,7 +132,7 @@ class Connection:
 
 
 def _is_answer(error: MCPError) -> bool:
-    """Return whether a server answered with an error, as opposed to the SDK or our transport that got no answer."""
+    """Return whether the error is the server's, not one of the SDK's or ours for a lost connection."""
     if error.code == types.CONNECTION_CLOSED:
         return not error.message.startswith((_SESSION_CLOSED, _STREAM_CLOSED))
     return error.code not in {NOT_SENT, LOST, REFUSED, UNUSABLE}
@@ -145,9 +145,9 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
     seconds = f"{server.start_timeout_seconds:g} s"
     # A server that refused us may answer other requests with other errors.
     is_refused = connection.failure is not None and connection.failure.trouble == "sign-in-needed"
-    # What the server answered comes first: that its process ended after that was our doing.
+    # What the server answered comes first: its process only ended because we stopped it.
     if isinstance(cause, TimeoutError) and connection.only_noise:
-        message = f"it does not seem to speak MCP over stdio: it wrote other things, and answered nothing in {seconds}."
+        message = f"it does not seem to speak MCP over stdio: it wrote something else, and did not answer within {seconds}."
         failure = Failure("not-mcp", message)
     elif isinstance(cause, TimeoutError):
         hint = "If it needs longer, set `start_timeout_seconds` for it."
@@ -158,7 +158,7 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
         if text.startswith(MALFORMED):
             failure = Failure("answer-unusable", f"{answer}.")
     elif isinstance(cause, ValueError | RuntimeError | TypeError | LookupError):
-        # Of a failed validation, the first line counts the problems.
+        # The first line of a validation error counts the problems.
         first_line = text.splitlines()[0].rstrip(".")
         failure = Failure("answer-unusable", f"its answer cannot be used: {first_line}.")
     else:
@@ -168,7 +168,7 @@ def explain(error: BaseException, server: ServerConfig, connection: Connection, 
 
 
 def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure:
-    """Add what the process wrote."""
+    """Add the telling lines of the server's log."""
     if server.command is None or failure.trouble in {"command-not-found", "command-not-run"}:
         return failure
     shown = telling_lines(log.recent(_LINES_READ))
@@ -177,7 +177,7 @@ def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure
 
 
 def telling_lines(lines: Sequence[str]) -> list[str]:
-    """Return the few lines that tell most about why a process ended: the first ones with an error, and the last."""
+    """Return the lines most likely to explain why a process ended: the first errors, and the last line."""
     written = [line for line in lines if line.strip()]
     errors = [line for line in written if _ERROR_LINE.search(line)][: _LINES_SHOWN - 1]
     if len(written) <= _LINES_SHOWN or not errors:
@@ -186,7 +186,7 @@ def telling_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Return the first exception of a group that is not a mere cancellation."""
+    """Return the first exception of a group that is not a cancellation."""
     while isinstance(error, BaseExceptionGroup):
         inner = [one for one in error.exceptions if isinstance(one, Exception)]
         error = inner[0] if inner else error.exceptions[0]

@@ -1,17 +1,17 @@
-"""The guardian of one stdio server: starts it, and makes sure that nothing of it outlives the gateway.
+"""The guardian of one stdio server: starts it, and ensures that none of its processes outlives the gateway.
 
-It is run as a script by path, in isolated mode, with the standard library alone; the gateway never imports it.
+The gateway runs this file as a script, in isolated mode; it uses only the standard library.
 
     gateway ──(control socket)──► guardian ──fork, exec──► server
 
-The server's stdin, stdout and stderr are the guardian's own. The guardian is a child subreaper: whatever the server
-starts, in whatever session, becomes the guardian's own child once its parent is gone. "Kill my children until I have none"
-therefore ends all of it, and can never hit any other process. Without a subreaper (macOS), the server's process group is
-ended.
+The server inherits the guardian's stdin, stdout and stderr. The guardian is a child subreaper: every process that the
+server starts, in any session, becomes the guardian's own child once its parent is gone. "Kill my children until I have
+none" therefore ends all of them, and can never hit another process. Without a subreaper (macOS), the server's process
+group is ended.
 
-The control socket brings the command, environment and folder. When the gateway closes it, or dies in whatever way, the
-server gets a second to exit; SIGTERM ends it at once. In the other direction come the server's exit code, or why it could
-not be started, and the end of the stream when nothing is left.
+The gateway sends command, environment and folder over the control socket. When the socket closes, however the gateway
+died, the server gets a second to exit; SIGTERM ends it immediately. The guardian sends back the server's exit code, or why
+it could not be started, and closes the socket when all processes have ended.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _LINUX = sys.platform == "linux"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 _EXIT_SECONDS = 1.0
-"""How long a server may take to exit by itself once its stdin is closed."""
+"""How long a server may take to exit once its stdin is closed."""
 _LEFTOVER_SECONDS = 0.2
 """How long children may outlive the server's main process."""
 _TERM_SECONDS = 1.5
 """How long a server may take to end after SIGTERM."""
 _KILL_SECONDS = 3.0
-"""How long to keep killing. Longer does not help: what is left by then runs as another user."""
+"""How long to keep sending SIGKILL; a process that survives runs as another user."""
 
 
 def _prctl(option: int, value: int) -> None:
@@ -48,7 +48,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 class Guardian:
-    """Runs one server, and returns when nothing is left of it."""
+    """Runs one server, and returns when all of its processes have ended."""
 
     def __init__(self, control: int) -> None:
         self._control = control
@@ -78,15 +78,15 @@ class Guardian:
     def _become_server(
         self, argv: list[str], env: dict[str, str], cwd: str | None, guardian: int
     ) -> NoReturn:
-        """Run the server's program, or report why that failed. Runs in the forked child."""
+        """In the forked child: execute the server's program, or report why that failed."""
         try:
             os.setsid()
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != guardian:
-                os._exit(1)  # the guardian ended before the kernel was told
+                os._exit(1)  # the guardian died before PDEATHSIG was set
             # The server must not inherit signals that our parent ignores.
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                # The C library keeps some to itself.
+                # The C library reserves some.
                 with contextlib.suppress(OSError, ValueError):
                     signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -104,7 +104,7 @@ class Guardian:
             os.write(self._control, ascii(outcome).encode() + b"\n")
 
     def _reap(self) -> None:
-        """Collect the children that have ended until there is none left."""
+        """Wait for children until none is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, 0)
@@ -124,7 +124,7 @@ class Guardian:
         self._end(0)
 
     def _end(self, grace: float) -> None:
-        """End all children, ever more forcefully. When none is left, this process exits."""
+        """End all children, first with SIGTERM, then with SIGKILL."""
         time.sleep(grace)
         self._signal_all(signal.SIGTERM)
         time.sleep(_TERM_SECONDS)
@@ -144,7 +144,7 @@ class Guardian:
 
 
 def _children() -> list[int]:
-    """Return our children that have not ended; only Linux can tell."""
+    """Return the children that have not ended (Linux only)."""
     me, found = str(os.getpid()).encode(), []
     for entry in os.listdir("/proc") if _LINUX else ():  # noqa: PTH208 -- pathlib is slow to import here
         if not entry.isdigit():

@@ -1,4 +1,4 @@
-"""Talk to a server over streamable HTTP or the older HTTP with SSE."""
+"""The transports streamable HTTP and, for older servers, HTTP with SSE."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 3600.0
-"""How long a stream may be silent. Calls have their own, shorter limits."""
+"""Read timeout of streams. Calls have their own, shorter limits."""
 _GOODBYE_SECONDS = 1.5
-"""How long closing waits for the server to end our session."""
+"""How long closing waits for the server to delete the session."""
 _MAX_SHOWN = 200
 
 
 class _Reader:
-    """Reads messages with our own reader: otherwise a tool with a deep schema or half an emoji would cost its whole page."""
+    """Uses our lenient reader. With the SDK's, one tool with a deep schema or half an emoji would lose its whole page."""
 
     @staticmethod
     def validate_json(data: str | bytes, **settings: Any) -> JSONRPCMessage:
@@ -59,16 +59,16 @@ streamable_http.jsonrpc_message_adapter = _Reader  # type: ignore[assignment, at
 
 
 class _Client(httpx2.AsyncClient):
-    """Turns a request's failure into a JSON-RPC error with a code of our own, in place of the answer.
+    """Turns a failed request into a JSON-RPC error answer with one of our own codes.
 
     A session serves many calls: one that cannot be delivered must fail alone, and its caller must learn whether it
-    was sent. The SDK's transport would end the whole session instead. It also reads bodies of any size.
+    was sent. The SDK's transport would end the whole session instead, and read bodies of any size.
     """
 
     def __init__(
         self, server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
     ) -> None:
-        # A variable without a value leaves `Bearer ` behind, and a header cannot end with a blank.
+        # An empty variable leaves `Bearer `, and a header cannot end with a space.
         headers = {name: value.strip() for name, value in server.headers.items()}
         timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_SILENCE_SECONDS)
         super().__init__(headers=headers, timeout=timeout, auth=sign_in)
@@ -106,7 +106,7 @@ class _Client(httpx2.AsyncClient):
         return httpx2.Response(503, json={"jsonrpc": "2.0", "id": None, "error": answer}, request=request)
 
     def _problem(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
-        """Return the code and the failure that a response's status and type mean, if any."""
+        """Return the error code and the failure if a response's status or content type means one."""
         status, shown = response.status_code, _status(response)
         if status in {401, 403}:
             return REFUSED, Failure("sign-in-needed", _explain_refusal(response, self._sign_in))
@@ -114,11 +114,11 @@ class _Client(httpx2.AsyncClient):
             return NOT_SENT, Failure("proxy-failed", f"the proxy{_proxy(request)} answered {shown}.")
         if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
             return NOT_SENT, Failure("not-reached", "it no longer knows our session; it was restarted.")
-        # Over SSE answers come as events; over streamable HTTP a server need not have a stream to GET.
+        # Over SSE, answers arrive as events. Over streamable HTTP, a server need not support GET.
         is_fine = response.is_success if self._is_sse else request.method != "POST"
         if is_fine or next_request_within_origin(response) is not None:
             return None
-        # What a server of the older transport answers to a POST at the address of its event stream.
+        # Typical answers to a POST at the event stream of the older transport.
         self._connection.only_sse |= status in {400, 404, 405}
         kind = _kind(response)
         if kind == "application/json":
@@ -133,7 +133,7 @@ class _Client(httpx2.AsyncClient):
                 "a page to sign in, the server needs a token under `headers:`."
             )
         elif response.is_error:
-            foreign = f"it answered {shown}. Check `url`, and that the server is in order."
+            foreign = f"it answered {shown}. Check `url`, and whether the server works."
         elif status != HTTPStatus.ACCEPTED and kind not in {"", "text/event-stream"}:
             foreign = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
         return None if foreign is None else (UNUSABLE, Failure("not-reached", foreign))
@@ -154,13 +154,13 @@ def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) ->
         return LOST, Failure("not-reached", f"the connection broke: {reason}.")
     if tls is None and (proxy := _proxy(request)):
         return NOT_SENT, Failure("proxy-failed", f"the proxy{proxy} could not be reached: {reason}.")
-    # Without what may be secret in it.
+    # Without parts that may be secret.
     address = request.url.copy_with(userinfo=b"", query=None, fragment=None)
     return NOT_SENT, Failure("not-reached", f"it cannot be reached at {address}: {reason}.")
 
 
 def _proxy(request: httpx2.Request) -> str:
-    """Return the proxy that the environment sets for a request, as ` host:port`; empty if there is none."""
+    """Return the proxy set by the environment, as ` host:port`; empty if there is none."""
     proxies = getproxies()
     proxy = proxies.get(request.url.scheme) or proxies.get("all")
     if not proxy or proxy_bypass(request.url.host):
@@ -199,10 +199,10 @@ def _status(response: httpx2.Response) -> str:
 async def http_streams(
     server: ServerConfig, connection: Connection, sign_in: SignIn | None, *, is_sse: bool
 ) -> AsyncIterator[Any]:
-    """Connect over streamable HTTP or, with `is_sse`, by one stream of events for answers and POSTs for requests."""
+    """Connect over streamable HTTP or, with `is_sse`, over HTTP with SSE."""
     assert server.url is not None
     try:
-        # In a thread: it reads the machine's certificates.
+        # In a thread, because it reads the machine's certificates.
         client = await asyncio.to_thread(_Client, server, connection, sign_in, is_sse=is_sse)
     except OSError as error:
         named = " and ".join(name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name))

@@ -1,4 +1,4 @@
-"""Read what servers send: bodies up to a limit, and messages so leniently that a malformed one costs only its own call."""
+"""Read HTTP bodies up to a limit, and messages so leniently that a malformed one fails only its own call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNREADABLE = "its answer cannot be read: it is nested too deeply or has a numbe
 _TOO_MANY = f"its answer cannot be read: it has more than {MAX_PARTS:,} values. Ask for less, or for a page."
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _ENVELOPE_BYTES = 200
-"""Where the id of an unreadable answer is looked for: this much at its start and at its end."""
+"""The id of an unreadable answer is searched for in this many bytes at its start and end."""
 
 
 class TooLargeError(Exception):
@@ -27,7 +27,7 @@ class TooLargeError(Exception):
 
 
 async def read_body(response: httpx2.Response, most: int) -> None:
-    """Read a body up to a limit, before its client reads it without one; with 0, leave it unread and empty."""
+    """Read a body up to a limit, so that the HTTP client does not read it without one; with 0, discard it."""
     body = bytearray()
     if most:
         async for part in response.aiter_bytes():
@@ -52,7 +52,7 @@ def read_message(line: bytes) -> types.JSONRPCMessage | None:
     request_id, result = raw.get("id"), raw.get("result")
     is_answer = "method" not in raw and isinstance(request_id, int | str) and request_id is not True
     if is_answer and isinstance(result, dict) and "error" not in raw:
-        # Not validated, which would take seven times as long: the content belongs to the caller.
+        # Validation would take seven times as long, and the content belongs to the caller.
         return types.JSONRPCResponse.model_construct(jsonrpc="2.0", id=request_id, result=result)
     try:
         return types.jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **raw}, by_name=False)
@@ -61,10 +61,10 @@ def read_message(line: bytes) -> types.JSONRPCMessage | None:
 
 
 def _repaired(line: bytes) -> Any:
-    """Read what the fast parser refuses.
+    """Read JSON that the fast parser rejects.
 
-    A server may cut a text in the middle of an emoji. Half of a surrogate pair becomes a question mark, since no other
-    part of Halflap could write it.
+    A server may cut a text in the middle of an emoji. A lone surrogate becomes a question mark, because it cannot be
+    encoded later.
     """
     try:
         text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
@@ -76,7 +76,7 @@ def _repaired(line: bytes) -> Any:
 
 
 def _unread(line: bytes, why: str) -> Any:
-    """Return an error for the request that an answer belongs to, so that its caller need not wait."""
+    """Return an error for the request that an answer belongs to, so that its caller does not wait until the timeout."""
     found = _ID.search(line[:_ENVELOPE_BYTES]) or _ID.search(line[-_ENVELOPE_BYTES:])
     error = {"code": types.INTERNAL_ERROR, "message": why}
     return None if found is None else {"id": int(found[1]), "error": error}

@@ -1,4 +1,4 @@
-"""Keep one server connected: start it when it is first needed, reconnect when it is lost, stop it at the end."""
+"""Keep one server connected: start it when it is first needed, reconnect when the connection is lost, stop it at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-sign-in", "disabled"]
 
 _CLOSE_SECONDS = 8.0
-"""How long a server may take to stop; its guardian needs six of them at most."""
+"""How long a server may take to stop; its guardian needs up to six seconds."""
 _SHUTTING_DOWN = "Halflap is shutting down."
 _DISABLED = "it is disabled in the configuration. Remove `disabled` to use it."
 
@@ -64,13 +64,13 @@ class Status:
 
 
 class Lifecycle:
-    """A single task (`_keep_connected`) owns the connection. Callers wait for `_current`, the future of its session."""
+    """Owns the connection to one server. One task (`_keep_connected`) maintains it; callers wait for `_current`, a future session."""
 
     def __init__(self, config: ServerConfig, hooks: Hooks, log: ServerLog, sign_in: SignIn | None) -> None:
         self.sign_in = sign_in
-        """None where the server can't ask for one, or has a token in its configuration."""
+        """None if the server can't ask for one, or its configuration has a token."""
         self._blocked = _DISABLED if config.disabled else config.broken
-        """Why it is not started at all."""
+        """Why the server must not be started."""
         state: State = "disabled" if config.disabled else "failed" if self._blocked else "idle"
         self.status = Status(config.name, state, protocol_version=hooks.last_versions.get(config.name))
         if state == "failed":
@@ -101,7 +101,7 @@ class Lifecycle:
             if wait > 0:
                 raise self._unavailable(f"{self._reason} Next try in {wait:.1f} s.")
             self._current = _future()
-            # In an empty context: it outlives the request that it is started for.
+            # In an empty context, because the task outlives the current request.
             self._owner = asyncio.create_task(
                 self._keep_connected(), name=f"upstream {self._config.name}", context=Context()
             )
@@ -111,7 +111,7 @@ class Lifecycle:
         raise self._unavailable(self._reason)
 
     def give_up(self, session: Session) -> None:
-        """Abandon a session: from now on, callers wait for the next one."""
+        """Discard a session; callers wait for the next one."""
         current = self._current
         if current is not None and current.done() and not current.exception() and current.result() is session:
             self._current = _future()
@@ -132,7 +132,7 @@ class Lifecycle:
         return self._listing
 
     async def _list_tools(self, session: Session) -> None:
-        """List the tools, and keep the list."""
+        """List the tools, remember the list, and publish it."""
         with anyio.fail_after(self._config.start_timeout_seconds):
             listing = await list_tools(session, self._config.name)
         self._listing = listing
@@ -146,7 +146,7 @@ class Lifecycle:
         await self._hooks.on_listing(listing)
 
     async def close(self) -> None:
-        """Stop the server: gracefully if it is ready, at once if it is still starting."""
+        """Stop the server: gracefully if it is ready, immediately if it is still starting."""
         self._blocked = _SHUTTING_DOWN
         if self._owner is not None and not self._owner.done():
             self._owner.cancel()
@@ -159,7 +159,7 @@ class Lifecycle:
 
     @property
     def _reason(self) -> str:
-        return self.status.reason or "it is still starting. Ask again in a moment."
+        return self.status.reason or "it is still starting. Try again in a moment."
 
     def _unavailable(self, reason: str) -> UpstreamUnavailableError:
         is_refused = self.status.state == "needs-sign-in" and self.sign_in is not None
@@ -189,7 +189,7 @@ class Lifecycle:
             waiting.set_exception(self._unavailable(self._reason))
 
     async def _connect(self, connection: Connection) -> float | None:
-        """Connect once and stay until the connection ends. Return how long it was ready, None if never."""
+        """Connect, and return when the connection ends: how many seconds it was ready, or None if it never was."""
         start = anyio.current_time()
         ready_at: float | None = None
         state: State = "reconnecting" if self.status.state == "reconnecting" else "starting"
@@ -242,6 +242,6 @@ class Lifecycle:
 
 def _future() -> asyncio.Future[Session]:
     future: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-    # There may be no caller when it fails; asyncio complains about exceptions that are never retrieved.
+    # asyncio complains about exceptions that are never retrieved, and there may be no caller when it fails.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future

@@ -1,4 +1,4 @@
-"""List what a server has: tools, prompts, resources. What cannot be used is left out with a warning."""
+"""List a server's tools, prompts and resources. Unusable definitions are left out with a warning."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _MAX_TOOLS = 20_000
 _MAX_INSTRUCTIONS = 100_000
 _MAX_SERVER_INFO = 500
 MAX_ENTRIES = 1_000
-"""Prompts, resources or templates of one server; more would only fill the lists of clients."""
+"""Maximum number of prompts, resources or templates of one server."""
 _MAX_ENTRIES_BYTES = 2_000_000
-"""Of each of these lists; they are stored with the catalogue."""
+"""Size limit of each of these lists; they are stored with the catalogue."""
 _MAX_SHOWN = 100
 _TOO_LONG = (
     f"its list is longer than {_MAX_TOOLS:,} tools or {MAX_MESSAGE_BYTES >> 20} MiB; the rest was left out"
@@ -36,7 +36,7 @@ _MAX_TTL_MS = 1e12
 
 
 async def list_tools(session: Session, server: str) -> Listing:
-    """Return the usable tools of a server, and note in the session how they have to be called."""
+    """Return the usable tools, and record in the session how they must be called."""
     listed = _Listed()
     if session.capabilities.tools is not None:
         listed = await _list(session, "tools/list", "tools", _MAX_TOOLS, MAX_MESSAGE_BYTES)
@@ -80,7 +80,7 @@ async def list_tools(session: Session, server: str) -> Listing:
 
 
 def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a definition whose parts have the types that they should have."""
+    """Return a definition with defaults in place of missing or wrongly typed parts."""
     tool = {"inputSchema": None, "description": "", **definition}
     if not isinstance(tool["inputSchema"], dict):
         tool["inputSchema"] = {"type": "object"}
@@ -97,7 +97,7 @@ def _needs_task(tool: Mapping[str, Any]) -> bool:
 
 
 async def list_features(session: Session) -> Features:
-    """Return what a server offers besides tools."""
+    """Return the prompts, resources and templates of a server."""
 
     async def entries(capability: object, method: str, key: str, name: str) -> tuple[Mapping[str, Any], ...]:
         if capability is None:
@@ -105,7 +105,7 @@ async def list_features(session: Session) -> Features:
         try:
             listed = await _list(session, method, key, MAX_ENTRIES, _MAX_ENTRIES_BYTES)
         except MCPError:
-            # Many servers declare what they do not have.
+            # Many servers declare capabilities that they lack.
             logger.debug("a server does not list its %s", key, exc_info=True)
             return ()
         named = {one[name]: one for one in reversed(listed.entries) if _is_named(one, name)}
@@ -127,12 +127,12 @@ async def list_features(session: Session) -> Features:
 class _Listed:
     entries: list[Any] = field(default_factory=list)
     ttl_seconds: float = math.inf
-    """How long they stay valid: the shortest time of any page."""
+    """How long the list stays valid: the shortest lifetime of any page."""
     is_cut: bool = False
 
 
 async def _list(session: Session, method: str, key: str, most: int, most_bytes: int) -> _Listed:
-    """Return the entries of all pages, up to a number and a size."""
+    """Return the entries of all pages, up to `most` entries and `most_bytes`."""
     found = _Listed()
     cursors: set[str] = set()
     params: dict[str, Any] = {}
@@ -165,7 +165,7 @@ def _is_named(entry: Any, key: str) -> bool:
 
 
 def _argument_headers(schema: Mapping[str, Any]) -> tuple[str | None, dict[tuple[str, ...], str]]:
-    """Return what is wrong with the `x-mcp-header`s of a schema, and the map of them."""
+    """Return the problem with the `x-mcp-header`s of a schema, if any, and their map."""
     try:
         problem = find_invalid_x_mcp_header(schema)
         return problem, {} if problem is not None else x_mcp_header_map(schema)

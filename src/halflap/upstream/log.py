@@ -1,4 +1,4 @@
-"""A server's stderr, bounded: the end of it in memory, a little more in a file, without secrets."""
+"""A server's stderr: the last part in memory, more of it in a bounded file, without secrets."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _FILE_BYTES = 256 * 1024
 """Size at which the file is rotated; one older file is kept."""
 _MAX_LINE = 500
 _WINDOW_SECONDS = 10.0
-"""In this time at most a whole file is redacted and written, since redaction is slow; a flood is left out."""
+"""At most `_FILE_BYTES` are redacted and written per window, because redaction is slow; the rest is left out."""
 _LONG_LINE = b"[a line longer than 16 KiB was left out]\n"
 _FLOOD = b"[what followed within 10 s was left out: it was too much]\n"
 
 
 class ServerLog:
-    """Keeps the end of what a server wrote. `append` and `tail` use the file: call them from a thread."""
+    """Keeps the end of a server's stderr. `append` and `tail` access the file, so call them from a thread."""
 
     def __init__(self, folder: Path | None, server: str, redact: Callable[[str], str] = str) -> None:
         self.path = None if folder is None else folder / _file_name(server)
         self.redact = redact
-        """Removes secrets, from the file as from what is shown."""
+        """Removes secrets, both in the file and in what is shown."""
         self._recent = b""
         self._unfinished = b""
-        """What waits for the end of its line or of a private key: half a secret would not be recognised."""
+        """An incomplete line or private key: half a secret would not be recognised."""
         self._window = -_WINDOW_SECONDS
         self._in_window = 0
         self._lock = threading.Lock()
 
     def start_process(self) -> None:
-        """Forget in memory what earlier processes of the server wrote; the file keeps it."""
+        """Discard the output of earlier processes from memory; the file keeps it."""
         self._recent = b""
 
     def append(self, data: bytes) -> None:
-        """Add what the server wrote. If the file cannot be written, the log continues in memory."""
+        """Add output. If the file cannot be written, the log continues in memory."""
         with self._lock:
             self._recent = (self._recent + data)[-_MEMORY_BYTES:]
             waiting = self._unfinished + data
@@ -54,7 +54,7 @@ class ServerLog:
             self._write(waiting[:end])
 
     def end(self) -> None:
-        """Write what the server left unfinished."""
+        """Write the incomplete rest."""
         with self._lock:
             rest, self._unfinished = self._unfinished, b""
             self._write(rest + b"\n" if rest else b"")
@@ -82,11 +82,11 @@ class ServerLog:
             self.path = None
 
     def show(self, text: str, longest: int) -> str:
-        """Return a message of the server, redacted and cut: in this order, since redaction would miss half a secret."""
+        """Return a server's message redacted, then cut: redaction would miss half a secret."""
         return visible(self.redact(text[:_MEMORY_BYTES]), longest)
 
     def recent(self, lines: int) -> list[str]:
-        """Return the last lines of the current process, redacted and fit to be shown."""
+        """Return the last lines of the current process, redacted and without control characters."""
         return self._lines(self._recent, lines)
 
     def tail(self, lines: int = 20) -> list[str]:
@@ -99,13 +99,13 @@ class ServerLog:
 
     def _lines(self, data: bytes, count: int) -> list[str]:
         if len(data) >= _MEMORY_BYTES:
-            # The beginning may be the rest of a secret, which redaction would not recognise.
+            # The beginning may be part of a secret, which redaction would not recognise.
             data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
         text = self.redact(clean(data.decode(errors="replace"), 2 * _MEMORY_BYTES))
         return [line[:_MAX_LINE] for line in text.splitlines()[-count:]]
 
 
 def _file_name(server: str) -> str:
-    """Return a file name that is readable, safe and different for every server."""
+    """Return a readable, safe and unique file name."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", server)
     return f"{plain[:40]}-{sha256(server.encode()).hexdigest()[:8]}.log"

@@ -1,4 +1,4 @@
-"""Start a server process that cannot outlive the gateway: the gateway's side of `guardian.py`."""
+"""Start a server process that cannot outlive the gateway, through `guardian.py`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["ServerProcess", "server_process"]
 
 _GUARDIAN = Path(__file__).with_name("guardian.py")
 _LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""All that an interpreter may need to find its own library."""
+"""The only variables that an interpreter may need to find its own library."""
 _STOP_SECONDS = 7.0
-"""How long a guardian may need to end everything, at last by force."""
+"""How long a guardian may take to end all processes, finally by SIGKILL."""
 
 
 @asynccontextmanager
 async def server_process(
     argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, line_limit: int
 ) -> AsyncIterator[ServerProcess]:
-    """Run a server; nothing of it is left after the block. Lines of its output longer than the limit are errors."""
+    """Run a server; all of its processes have ended after the block. Longer output lines are errors."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
@@ -55,8 +55,8 @@ class ServerProcess:
     stdin: asyncio.StreamWriter
 
     def __init__(self, control: socket.socket, line_limit: int) -> None:
-        # Without asyncio, which loses processes whose start is cancelled. In a separate session: Ctrl-C in the terminal is
-        # for the gateway, which then stops the servers.
+        # Not with asyncio, which loses processes whose start is cancelled. In a separate session, so that Ctrl-C only reaches
+        # the gateway, which then stops the servers.
         self.guardian = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_GUARDIAN), str(control.fileno())],
             stdin=subprocess.PIPE,
@@ -73,10 +73,10 @@ class ServerProcess:
         )
         self._transports: list[asyncio.BaseTransport] = []
         self._outcome: asyncio.Task[bytes] | None = None
-        """What the guardian reports, when nothing is left of the server."""
+        """Reads the guardian's report, which ends when all processes have ended."""
 
     async def connect(self, control: socket.socket, request: bytes) -> None:
-        """Connect the pipes with the event loop, and tell the guardian what to start."""
+        """Connect the pipes to the event loop, and send the request to the guardian."""
         loop = asyncio.get_running_loop()
         stdin, stdout, stderr = self._pipes
         reports, self._control = await asyncio.open_connection(sock=control)
@@ -86,17 +86,17 @@ class ServerProcess:
         for reader, pipe in ((self.stdout, stdout), (self.stderr, stderr)):
             reading, _ = await loop.connect_read_pipe(partial(asyncio.StreamReaderProtocol, reader), pipe)
             self._transports.append(reading)
-        # The event loop closes its copy when the server closes its end; ours can still be asked how much was left unread.
+        # The event loop closes its copy when the server closes its end; ours still knows how much was left unread.
         copy = os.fdopen(os.dup(stdin.fileno()), "wb", 0)
         flow = partial(asyncio.StreamReaderProtocol, asyncio.StreamReader())
         writing, protocol = await loop.connect_write_pipe(flow, copy)
         self._transports.append(writing)
-        # `drain` must return when everything is written, not when there is room for more.
+        # `drain` must wait until everything is written, not until there is room.
         writing.set_write_buffer_limits(high=0)
         self.stdin = asyncio.StreamWriter(writing, protocol, None, loop)
 
     async def exit_code(self) -> int | None:
-        """Wait until nothing is left of the server; None if it is unknown. Raises the `OSError` of a failed start."""
+        """Wait until all processes ended; None if the code is unknown. Raises the `OSError` of a failed start."""
         assert self._outcome is not None
         reports = (await asyncio.shield(self._outcome)).splitlines()
         outcome = ast.literal_eval(reports[0].decode()) if reports else None
@@ -105,14 +105,14 @@ class ServerProcess:
         return cast("int | None", outcome)
 
     def unread_input(self) -> int:
-        """Return how many of the bytes that we wrote were never read."""
+        """Return how many of the written bytes were never read."""
         count = array.array("i", [0])
         if not self._pipes[0].closed:
             fcntl.ioctl(self._pipes[0], termios.FIONREAD, count)
         return count[0]
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """End the server and all that it started: by the end of its input and, after a second or `at_once`, by signals."""
+        """End the server and all it started: by closing its input and, after a second or `at_once`, by signals."""
         self._pipes[0].close()
         if at_once:
             self.guardian.terminate()
@@ -125,12 +125,12 @@ class ServerProcess:
             await asyncio.wait([self._outcome], timeout=_STOP_SECONDS)
 
     def close(self) -> None:
-        """Let go of the pipes, and of a guardian that did not end: the kernel ends its server with it."""
+        """Close the pipes, and kill a guardian that did not end: the kernel then ends its server."""
         self.guardian.kill()
         self.guardian.wait()
         for transport in self._transports:
             if not transport.is_closing():
-                # `abort`, where there is one, does not wait for what was not written.
+                # `abort`, where it exists, does not wait for unwritten data.
                 getattr(transport, "abort", transport.close)()
         for pipe in self._pipes:
             pipe.close()

@@ -1,4 +1,4 @@
-"""One live session with a server: agree on a version, send requests, and return exactly what it answered."""
+"""One session with a server: negotiate the protocol version, send requests, and return the raw answers."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 client_session.DISCOVER_TIMEOUT_SECONDS = 3.0
-"""How long a server may take to answer `server/discover` before `initialize` is tried as well.
+"""Timeout of `server/discover`, after which `initialize` is tried as well.
 
-Some servers of the older era do not answer a method that they don't know. A slow one of the newer era answers
-`initialize` with an error that names the versions it speaks.
+Some servers of the older era do not answer unknown methods. A slow server of the newer era answers `initialize` with an
+error that names its versions.
 """
 jsonrpc_dispatcher._ABANDON_WRITE_TIMEOUT = 0.3  # noqa: SLF001 -- there is no setting
-"""How long a cancelled call may take to notify the server: one that reads nothing blocks even that."""
+"""Timeout for notifying the server of a cancelled call: a server that reads nothing blocks even that."""
 _CANCEL_SECONDS = 1.0
 _MAX_ROUNDS = 10
-"""How often a server may ask for input before it answers one request."""
+"""How often a server may ask for input during one request."""
 _RESERVED = "io.modelcontextprotocol/"
-"""Keys of `_meta` that are between a client and us, or between us and a server."""
+"""Keys of `_meta` that are not forwarded: each side of Halflap sets its own."""
 _CHANGES: Mapping[str, What] = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
@@ -57,7 +57,7 @@ _FOR_CLIENTS = ("notifications/message", "notifications/elicitation/complete")
 
 
 class _Dispatcher(JSONRPCDispatcher[TransportContext]):
-    """Reports when the connection ends."""
+    """Calls `closed` when the connection ends."""
 
     def __init__(self, read: Any, write: Any, closed: Callable[[], None]) -> None:
         super().__init__(read, write)
@@ -71,9 +71,9 @@ class _Dispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 class Session(ClientSession):
-    """The SDK's session, which sends requests and takes messages without validating them.
+    """The SDK's session without validation of results.
 
-    The SDK validates a result as a whole and refuses it for one wrong field; here it belongs to the caller.
+    The SDK rejects a whole result for one wrong field; Halflap passes it to the caller.
     """
 
     def __init__(
@@ -90,14 +90,14 @@ class Session(ClientSession):
         self.task_tools: frozenset[str] = frozenset()
         """Tools that only run as tasks, in the older era."""
         self._request_ids = itertools.count(1_000_001)
-        """Far from the SDK's own ids, which count from 1."""
+        """Must not collide with the SDK's own ids, which count from 1."""
         super().__init__(
             dispatcher=_Dispatcher(*streams, connection.closed.set),
             client_info=types.Implementation(name="halflap", version=version),
         )
 
     async def agree(self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None) -> None:
-        """Agree on a protocol version, trying the era of `last_version` first: the one the server spoke last time."""
+        """Negotiate the protocol version, starting with the era of the version agreed on last time."""
         if protocol == "auto" and last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await negotiate_auto(self)
             return
@@ -108,7 +108,7 @@ class Session(ClientSession):
             if protocol == "legacy" or error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
                 raise
         while self.protocol_version is None:
-            # A server may take long to start.
+            # A slow server may need several attempts.
             try:
                 await self.discover()
             except MCPError as error:
@@ -125,7 +125,7 @@ class Session(ClientSession):
 
     def _build_capabilities(self, version: str) -> types.ClientCapabilities:
         del version
-        # Many clients share this session: each question is answered by what its own client can do.
+        # Many clients share this session, so everything is declared; each question is checked against its own client.
         return types.ClientCapabilities(
             sampling=types.SamplingCapability(),
             elicitation=types.ElicitationCapability(
@@ -136,13 +136,14 @@ class Session(ClientSession):
 
     @property
     def argument_headers(self) -> dict[str, dict[tuple[str, ...], str]]:
-        """Which arguments of which tools the newer era wants as HTTP headers, too."""
+        """Tool arguments that the newer era also sends as HTTP headers."""
         return self._x_mcp_header_maps
 
     async def request(self, method: str, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
-        """Send a client's request and return the raw result; `MCPError` if there is none.
+        """Send a client's request and return the raw result, or raise `MCPError`.
 
-        A server of the newer era may answer with questions. They are asked, or returned if the client takes them so.
+        A server of the newer era may answer with questions. They are returned if the client handles them itself;
+        otherwise the client is asked and the request is repeated with the answers.
         """
         if method == "tools/call" and params["name"] in self.task_tools and not self.is_modern:
             return await self._run_task(params, pending)
@@ -170,12 +171,12 @@ class Session(ClientSession):
         raise MCPError(types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row")
 
     async def _run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
-        """Call a tool that only runs as a task (2025-11-25), and wait for its result."""
+        """Call a tool that requires a task (2025-11-25), and wait for its result."""
         created = await self.send("tools/call", {**params, "task": {}}, pending)
         task = created.get("task")
         identifier = task.get("taskId") if isinstance(task, dict) else None
         if not isinstance(identifier, str):
-            # It answered at once, as it may.
+            # It returned the result directly, which is allowed.
             return created
         try:
             return await self.send("tasks/result", {"taskId": identifier}, pending)
@@ -187,7 +188,7 @@ class Session(ClientSession):
     async def send(
         self, method: str, params: Mapping[str, Any], pending: Pending | None = None
     ) -> dict[str, Any]:
-        """Send a request; without `pending` it is one of our own, and no client can be asked anything for it."""
+        """Send a request. Without `pending`, it is Halflap's own, and the server cannot ask a client anything."""
         request_id = next(self._request_ids)
         with nullcontext() if pending is None else self._questions.in_flight(pending):
             try:
@@ -207,7 +208,7 @@ class Session(ClientSession):
                     self.connection.sent.pop(request_id, None)
 
     def _stamped(self, message: dict[str, Any], context: CallContext) -> CallOptions:
-        """Add to a request what the protocol wants, and what its client sent along."""
+        """Add the metadata that the protocol requires, and the client's own."""
         meta = {} if context.forwarded is None else context.forwarded.meta
         meta = {
             key: value
@@ -223,15 +224,15 @@ class Session(ClientSession):
                 meta[types.LOG_LEVEL_META_KEY] = context.client.log_level
         return options
 
-    # What the server sends by itself
+    # Messages from the server
 
     async def notify(self, method: str) -> None:
-        """Send a notification to a server of the older era; the newer one has none from clients."""
+        """Send a notification; only the older era has notifications from clients."""
         if not self.is_modern:
             await self._dispatcher.notify(method, None)
 
     async def listen(self, uris: Collection[str]) -> None:
-        """Subscribe to changes of lists and of these resources in the newer era, until the server ends it."""
+        """Subscribe to changes of the lists and of these resources (newer era), until the server ends the stream."""
         offered = self.capabilities
         lists = {
             f"{kind}_list_changed": bool(getattr(getattr(offered, kind), "list_changed", False))
@@ -242,7 +243,7 @@ class Session(ClientSession):
         try:
             async with listen(self, resource_subscriptions=list(uris), **lists) as changes:  # type: ignore[arg-type]
                 async for _ in changes:
-                    pass  # each of them arrives as a notification, too
+                    pass  # each also arrives as a notification
         except (SubscriptionLost, MCPError, TimeoutError):
             logger.debug("the subscription to changes ended", exc_info=True)
 

@@ -1,4 +1,4 @@
-"""Talk to a server over its stdin and stdout."""
+"""The stdio transport."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from halflap.upstream.log import ServerLog
 
 _LARGE_MESSAGE_BYTES = 256 * 1024
-"""Messages larger than this are parsed in a thread, so that other servers need not wait."""
+"""Larger messages are parsed in a thread, so that they don't block the event loop."""
 _DRAIN_SECONDS = 0.5
-"""How long we wait for an ended server's exit code and the rest of its stderr."""
+"""How long to wait for the exit code and the rest of stderr after a server ended."""
 _MAX_LOGGED = 2_000
-"""Characters of a line on stdout that is no message."""
+"""Maximum length of a logged line from stdout that is not a message."""
 _MAX_SHOWN = 400
 
 
@@ -39,7 +39,7 @@ _MAX_SHOWN = 400
 async def stdio_streams(
     server: ServerConfig, connection: Connection, log: ServerLog
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start the server and yield its message streams; on exit, stop it and everything that it started."""
+    """Start the server and yield its message streams; on exit, stop it and everything it started."""
     connection.sent = {}
     incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -54,14 +54,14 @@ async def stdio_streams(
             try:
                 yield read_stream, write_stream
             finally:
-                # The tasks continue while it stops: it may still write something.
+                # The tasks continue meanwhile, because a stopping server may still write something.
                 with anyio.CancelScope(shield=True):
                     await process.stop(at_once=not connection.ready)
                 tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
 
 
 def server_environment(server: ServerConfig) -> dict[str, str]:
-    """Return what the server inherits of our environment, and its own `env`."""
+    """Return the variables that the server inherits, and its own `env`."""
     if server.inherit_env is True:
         return {**os.environ, **server.env}
     named = {name: os.environ[name] for name in server.inherit_env or () if name in os.environ}
@@ -69,7 +69,7 @@ def server_environment(server: ServerConfig) -> dict[str, str]:
 
 
 class _Pipes:
-    """Moves messages between a server's pipes and our streams."""
+    """Moves messages between the server's pipes and the SDK's streams."""
 
     def __init__(
         self, server: ServerConfig, process: ServerProcess, connection: Connection, log: ServerLog
@@ -95,7 +95,7 @@ class _Pipes:
         self._connection.closed.set()
 
     async def _end(self) -> Failure:
-        """Return why the process ended, and note what it left unread."""
+        """Return why the process ended, and record how much it left unread."""
         try:
             code = await self._process.exit_code()
         except OSError as error:
@@ -113,7 +113,7 @@ class _Pipes:
             self._connection.only_noise = False
             await incoming.send(SessionMessage(message))
         elif text := line.decode(errors="replace").strip():
-            # Many servers print a greeting or their log to stdout; it is logged like their stderr.
+            # Many servers print a greeting or their log to stdout; log it like stderr.
             shown = await asyncio.to_thread(self._log.show, text, _MAX_LOGGED)
             await asyncio.to_thread(self._log.append, f"[stdout] {shown}\n".encode(errors="replace"))
             self._connection.only_noise = True
@@ -125,11 +125,11 @@ class _Pipes:
             async with outgoing:
                 async for session_message in outgoing:
                     message = session_message.message
-                    # Not by pydantic, which refuses half of a surrogate pair.
+                    # Not with pydantic, which rejects lone surrogates.
                     line = json.dumps(message.model_dump(by_alias=True, exclude_unset=True)).encode() + b"\n"
                     stdin.write(line)
                     if stdin.transport.is_closing():
-                        break  # nothing of it was written
+                        break  # nothing was written
                     connection.written += len(line)
                     if isinstance(message, types.JSONRPCRequest):
                         connection.sent[message.id] = connection.written
@@ -151,9 +151,9 @@ def _not_started(error: OSError, server: ServerConfig) -> Failure:
         return Failure("command-not-run", f"the command {command!r} could not be started: {error}.")
     message = f"the command {command!r} was not found. Install it, or set `command` to its full path in the configuration."
     if " " in command:
-        message += " What follows its first word belongs in `args`."
+        message += " Only the first word belongs in `command`; put the rest in `args`."
     if "/" not in command:
-        # Whatever starts Halflap often has a shorter PATH than a terminal.
+        # The program that starts Halflap often has a shorter PATH than a terminal.
         path = visible(server_environment(server).get("PATH", os.defpath), _MAX_SHOWN)
         message += f" The PATH here is {path!r}."
     return Failure("command-not-found", message)

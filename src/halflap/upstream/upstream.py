@@ -1,4 +1,4 @@
-"""The servers behind the gateway, shared by all callers: list what they have, and send them requests within limits."""
+"""The servers behind the gateway: list their tools, and send them requests within limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Admit = Callable[[], Coroutine[Any, Any, None]]
 
 _OWNER = "local"
-"""The principal whose sign-in the gateway's own connection uses."""
+"""The principal of the gateway's own connection, and of its sign-in."""
 
 
 class Upstream:
@@ -51,7 +51,7 @@ class Upstream:
         self._hooks = hooks
         self._owned = self._connection(_OWNER, hooks)
         self._personal: dict[str, Lifecycle] = {}
-        """A connection for each person who shares the gateway, where they sign in to the server."""
+        """One connection per person who signs in to the server, if several people share the gateway."""
         self._slots = asyncio.Semaphore(config.max_concurrent_calls)
 
     @property
@@ -62,7 +62,7 @@ class Upstream:
         return self._owned.status
 
     async def list(self) -> Listing:
-        """Return the tools as they are now; starts the server if necessary."""
+        """Return the current tools; starts the server if necessary."""
         return await self._owned.list()
 
     async def call(
@@ -148,20 +148,20 @@ class Upstream:
             self._slots.release()
 
     async def features_known(self, seconds: float) -> None:
-        """Wait until it is known what the server offers besides tools; starts it if necessary."""
+        """Wait until the server's prompts and resources have been listed; starts it if necessary."""
         with anyio.move_on_after(seconds):
             await self._owned.session()
             await self._owned.announcements.has_features.wait()
 
     async def watch(self, uri: str, *, on: bool) -> None:
-        """Watch a resource, whose changes come as events, or stop watching it."""
+        """Start or stop watching a resource; changes are reported to `Hooks.on_event`."""
         try:
             await self._owned.announcements.watch(uri, await self._owned.session(), on=on)
         except MCPError as failed:
             raise self._call_error(uri, failed) from failed
 
     async def set_log_level(self, level: str) -> None:
-        """Set the lowest level of log messages, also for later connections."""
+        """Set the minimum level of log messages, for this connection and later ones."""
         session = await self._owned.session() if self._owned.is_ready else None
         with suppress(MCPError):
             await self._owned.announcements.set_log_level(level, session)
@@ -178,7 +178,7 @@ class Upstream:
         return Lifecycle(self.config, hooks, self.log, sign_in)
 
     def _lifecycle_of(self, context: CallContext) -> Lifecycle:
-        """Return the connection with the sign-in of the caller; the gateway's owner lists the tools."""
+        """Return the connection that uses the caller's sign-in."""
         principal = context.principal
         if not self._can_sign_in or person_of(principal) is None:
             return self._owned
@@ -188,7 +188,7 @@ class Upstream:
         return self._personal[principal]
 
     async def _absorb_personal(self, listing: Listing) -> None:
-        """Take the tools that a person sees only if the owner is not signed in: they may differ."""
+        """Use the tools that one person gets only if the gateway itself is not signed in: they may differ."""
         if not self._owned.is_ready:
             await self._hooks.on_listing(listing)
 
@@ -212,7 +212,7 @@ class Upstream:
         )
 
     def _call_error(self, what: str, failed: MCPError) -> Exception:
-        """Return the error of a call, which says whether the call may have taken effect."""
+        """Return the error for a failed call, which says whether the call may have taken effect."""
         message = self.log.redact(failed.message)
         if failed.code == REFUSED:
             return (SignInNeededError if self._can_sign_in else UpstreamUnavailableError)(self.name, message)
@@ -230,7 +230,7 @@ class Upstream:
 
 
 class Pool:
-    """The upstreams by name. None starts before it is needed; all end together."""
+    """The upstreams by name. Each starts when it is first needed; all are closed together."""
 
     def __init__(self, servers: Sequence[ServerConfig], hooks: Hooks) -> None:
         self._upstreams = {server.name: Upstream(server, hooks) for server in servers}

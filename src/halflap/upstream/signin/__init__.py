@@ -1,8 +1,8 @@
-"""Signing in to servers that want OAuth.
+"""OAuth for servers that need a sign-in.
 
 Read `signin` first: a `SignIn` belongs to one server and one principal. A person signs in once (`redirect` waits for
-the browser); after that it authenticates the requests of a connection, and renews the tokens. `provider` sets up the
-SDK's OAuth client, and `credentials` stores the result.
+the browser). From then on, it authenticates the requests of a connection and renews the tokens. `provider` sets up the
+SDK's OAuth client, and `credentials` stores the tokens.
 """
 
 from halflap.upstream.signin.credentials import CredentialStore, SignedIn, credential_store

@@ -1,4 +1,4 @@
-"""Credentials from sign-ins: in a file that only its owner can read, and their secrets in the system's keyring if there is one."""
+"""Store credentials: in a file that only its owner can read, with the secrets in the system's keyring if there is one."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _LOCK_SECONDS = 60.0
 _MAX_BYTES = 1024 * 1024
 _SERVICE = "halflap"
 _EARLY_SECONDS = 30.0
-"""Tokens are renewed this long before they expire, so that they don't expire on the way."""
+"""Tokens are renewed this long before they expire, so that they don't expire in transit."""
 
 
 class SignedIn(BaseModel):
-    """What may be shown about a sign-in."""
+    """A sign-in without its secrets."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class SignedIn(BaseModel):
     """When the access token expires; None if the server didn't say."""
     renews_itself: bool
     missing_scope: str | None = None
-    """What the server asked for since, and wasn't granted."""
+    """A permission that the server asked for later, and that the tokens lack."""
 
     @property
     def is_expired(self) -> bool:
@@ -73,7 +73,7 @@ class SignedIn(BaseModel):
 
 
 class Credentials(SignedIn):
-    """The tokens of a sign-in, and what is needed to renew them."""
+    """A sign-in with its tokens, and everything needed to renew them."""
 
     tokens: OAuthToken = Field(repr=False)
     client: OAuthClientInformationFull = Field(repr=False)
@@ -83,7 +83,7 @@ class Credentials(SignedIn):
 
     @property
     def secrets(self) -> list[str]:
-        """What must never be recorded or shown."""
+        """Values that must never be recorded or shown."""
         found = (self.tokens.access_token, self.tokens.refresh_token, self.client.client_secret)
         return [one for one in found if one]
 
@@ -94,7 +94,7 @@ OnSecrets = Callable[[str, Iterable[str]], None]
 
 
 class CredentialStore:
-    """Keeps a file for each sign-in in a folder; its secrets are in the file only where there is no keyring.
+    """Keeps a file for each sign-in; it contains the secrets only if there is no keyring.
 
     Only `lock` may be used in an event loop: reading takes long, above all from a keyring.
     """
@@ -106,11 +106,11 @@ class CredentialStore:
         self._on_secrets = on_secrets
         self._use_keyring = use_keyring
         self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
-        """With the file's time and inode: every request needs the tokens, and other processes may renew them."""
+        """By file, with its time and inode: every request needs the tokens, and other processes may renew them."""
 
     @asynccontextmanager
     async def lock(self, url: str, principal: str) -> AsyncIterator[None]:
-        """Hold a lock that other processes respect: a refresh token may be usable only once."""
+        """Hold a lock shared with other processes: a refresh token may be valid only once."""
         descriptor = await asyncio.to_thread(self._open_lock, self._file(url, principal).with_suffix(".lock"))
         try:
             with anyio.move_on_after(_LOCK_SECONDS) as waiting:
@@ -131,7 +131,7 @@ class CredentialStore:
         return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def signed_in(self) -> list[SignedIn]:
-        """Return every sign-in there is, without asking the keyring."""
+        """Return all sign-ins, without asking the keyring."""
         found = []
         for file in sorted(self._folder.glob("*.json")):
             with suppress(OSError, ValidationError):
@@ -207,13 +207,13 @@ def _try_lock(descriptor: int) -> bool:
 def _ask_keyring(question: Callable[[Any], Any]) -> Any:
     """Ask the system's keyring; None if there is none, or it doesn't answer in time.
 
-    In a separate daemon thread: one that waits for a person must not keep the process from ending.
+    In a daemon thread, because one that waits for a person must not keep the process from exiting.
     """
     answer: Future[Any] = Future()
 
     def ask() -> None:
         try:
-            import keyring  # noqa: PLC0415 -- it looks for backends, which takes long
+            import keyring  # noqa: PLC0415 -- searching for backends takes long
 
             backend = keyring.get_keyring()
             answer.set_result(question(backend) if backend.priority > 0 else None)

@@ -1,4 +1,4 @@
-"""The SDK's OAuth client, set up for one server, and the HTTP client with which it reaches authorization servers."""
+"""The SDK's OAuth client for one server, and the HTTP client that it uses for authorization servers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NO_STORAGE: Any = SimpleNamespace(
 
 
 class _Metadata(OAuthClientMetadata):
-    """Describes Halflap. The SDK sets the scope that the server names, which is not all that we want to ask for."""
+    """Describes Halflap. Adjusts the scope that the SDK sets, because the server's own may not be all we ask for."""
 
     _asked: Callable[[str | None], str | None] = PrivateAttr()
 
@@ -61,7 +61,7 @@ class _Metadata(OAuthClientMetadata):
 
 
 class PersonProvider(OAuthClientProvider):
-    """Lets a person sign in with a browser (authorization code with PKCE), as a configured or a new client."""
+    """Lets a person sign in with a browser (authorization code with PKCE), as a configured or a newly registered client."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class PersonProvider(OAuthClientProvider):
 
 
 def client_provider(server: ServerConfig) -> OAuthClientProvider:
-    """Return what signs in as Halflap itself, with the configured id and secret."""
+    """Return a provider that signs in as Halflap itself, with the configured id and secret."""
     oauth = server.oauth
     assert server.url is not None
     assert oauth.client_id is not None
@@ -128,7 +128,7 @@ def client_provider(server: ServerConfig) -> OAuthClientProvider:
 
 
 async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | None:
-    """Return new tokens and what they belong to; None if the server no longer accepts the old ones."""
+    """Return a context with new tokens; None if the server no longer accepts the old ones."""
     provider = _provider_of(held)
     try:
         response = await http.send(await provider._refresh_token())  # noqa: SLF001 -- the SDK renews only with a person behind it
@@ -160,7 +160,7 @@ def _provider_of(held: Credentials) -> OAuthClientProvider:
 
 @asynccontextmanager
 async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """Open a client for a sign-in, which is led from address to address by an untrusted server."""
+    """Open an HTTP client for a sign-in, in which an untrusted server chooses the addresses."""
 
     async def check(request: httpx2.Request) -> None:
         check_address(request.url, httpx2.URL(server_url))
@@ -179,7 +179,7 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 def check_address(url: httpx2.URL, server: httpx2.URL) -> None:
-    """Refuse an address that a server must not lead us to: other schemes, plain HTTP, and our own machine."""
+    """Reject addresses that a server must not choose: other schemes, plain HTTP, and this machine."""
     is_local, is_local_server = _is_local(url.host), _is_local(server.host)
     if url.scheme == "https" and (is_local_server or not is_local):
         return

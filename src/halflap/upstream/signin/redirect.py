@@ -1,4 +1,4 @@
-"""Where an authorization server sends the browser back to, with the answer to a sign-in."""
+"""The redirect address, where the browser delivers the answer to a sign-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
 
 WAIT_SECONDS = 600.0
-"""How long a person has to sign in."""
+"""How long a person may take to sign in."""
 _REQUEST_SECONDS = 10.0
 _PATH = "/callback"
 _MAX_SHOWN = 200
@@ -27,13 +27,13 @@ _UNEXPECTED = "This is not the answer to a sign-in that Halflap is waiting for."
 
 
 class Redirect:
-    """Waits for the answer to one sign-in, at an address of this machine that is served while it is open."""
+    """Serves an address of this machine while it is open, and waits there for the answer to one sign-in."""
 
     def __init__(self, port: int) -> None:
-        """Listen at a port; 0 takes any that is free."""
+        """Listen on a port; 0 picks a free one."""
         self._listener = socket.create_server(("127.0.0.1", port))
         self.uri = f"http://127.0.0.1:{self._listener.getsockname()[1]}{_PATH}"
-        """Where the browser is sent."""
+        """The redirect address."""
         self._state: str | None = None
         self._answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
 
@@ -45,11 +45,11 @@ class Redirect:
         self._server.close()
 
     def expect(self, authorization_url: str) -> None:
-        """Accept only the answer to this request: any web page can send the browser here."""
+        """Accept only the answer to this request, because any web page can send the browser here."""
         self._state = parse_qs(urlsplit(authorization_url).query)["state"][0]
 
     def accept(self, url: str) -> bool:
-        """Take the address that the browser was sent to; return whether it is the expected answer."""
+        """Process the address that the browser was redirected to; return whether it is the expected answer."""
         try:
             given = {name: values[0] for name, values in parse_qs(urlsplit(url.strip()).query).items()}
         except ValueError:
@@ -74,7 +74,7 @@ class Redirect:
         raise SignInError(f"There was no answer within {WAIT_SECONDS / 60:.0f} minutes. Sign in again.")
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Answer one HTTP request; of a redirect, only the first line matters."""
+        """Answer one HTTP request; only its first line matters."""
         try:
             with anyio.fail_after(_REQUEST_SECONDS):
                 _, target, _ = (await reader.readline()).decode("latin-1").split(" ")

@@ -1,4 +1,4 @@
-"""Signing in to servers with OAuth 2.1: once with a person, after that without one for as long as the server allows."""
+"""Sign in to servers with OAuth 2.1: once with a person, then automatically for as long as the server allows."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class SignIn(httpx2.Auth):
         self.server = server
         person = person_of(principal)
         self.command = f"halflap login {server.name}" + ("" if person is None else f" --for {person}")
-        """What a person runs to sign in."""
+        """The command that a person runs to sign in."""
         self._url = server.url
         self._principal = principal
         self._store = store
         self._is_unattended = server.oauth.grant == "client_credentials"
         self._asking = asyncio.Lock()
-        """Held while a client shows the link, so that it shows one for all calls."""
+        """Held while a client shows the link, so that concurrent calls share one."""
 
     async def async_auth_flow(
         self, request: httpx2.Request
@@ -67,7 +67,7 @@ class SignIn(httpx2.Auth):
             _authorize(request, held)
         response = yield request
         if response.status_code == HTTPStatus.UNAUTHORIZED and held is not None:
-            # It was revoked or, if the clocks differ, has expired.
+            # The token was revoked or, if the clocks differ, expired.
             renewed = await self._renew(held)
             if renewed is not None:
                 _authorize(request, renewed)
@@ -76,7 +76,7 @@ class SignIn(httpx2.Auth):
             await self._note_missing_scope(response)
 
     async def sign_in(self, show: Callable[[str, Redirect], Awaitable[None]]) -> Credentials:
-        """Let a person sign in. `show` gets the address to open in a browser, and where it leads back to."""
+        """Let a person sign in. `show` gets the address to open in a browser, and the redirect that waits for the answer."""
         if self._is_unattended:
             return await self._obtain(client_provider(self.server))
         held, port = await self._held(), self.server.oauth.callback_port
@@ -89,10 +89,10 @@ class SignIn(httpx2.Auth):
             return await self._obtain(PersonProvider(self.server, redirect, show, missing))
 
     async def sign_in_through_client(self, context: CallContext, began: float) -> bool:
-        """Sign in, unless another call has done so since this one `began`; return whether the client can ask for it.
+        """Sign in through a link that the client shows, unless another call has done so since this one `began`.
 
-        It can if it shows the person links, which lead back to this machine. Where several people share the gateway, one
-        could let another sign in, and get their tokens.
+        Returns False if that is impossible: the client cannot show links, or several people share the gateway, where one
+        could make another sign in and use their tokens.
         """
         client = context.client
         elicitation = None if client is None else client.capabilities.get("elicitation")
@@ -122,7 +122,7 @@ class SignIn(httpx2.Auth):
         return True
 
     async def sign_out(self) -> bool:
-        """Forget the credentials, and revoke them where the server can; return whether there were any."""
+        """Revoke the credentials if the server supports it, and delete them; return whether there were any."""
         held = await self._held()
         if held is not None:
             with suppress(httpx2.HTTPError, SignInError):
@@ -135,7 +135,7 @@ class SignIn(httpx2.Auth):
         return await asyncio.to_thread(self._store.load, self._url, self._principal)
 
     async def _obtain(self, provider: OAuthClientProvider) -> Credentials:
-        """Sign in by sending a request that the server should refuse; the SDK answers its challenge."""
+        """Sign in by sending a request that the server should reject; the SDK answers the challenge."""
         async with sign_in_client(self._url) as http:
             headers = {**self.server.headers, **_PING_HEADERS}
             try:
@@ -150,9 +150,9 @@ class SignIn(httpx2.Auth):
         return await self._save(provider.context, None)
 
     async def _renew(self, stale: Credentials | None) -> Credentials | None:
-        """Return credentials that may work where these don't; None if a person has to sign in again.
+        """Return new credentials in place of stale ones; None if a person has to sign in again.
 
-        Other requests and other gateways may do the same at once; one does it, and the others use what it got.
+        Several requests and processes may do this at the same time: the first renews, and the others use its result.
         """
         async with self._store.lock(self._url, self._principal):
             held = await self._held()
@@ -192,7 +192,7 @@ class SignIn(httpx2.Auth):
         return credentials
 
     async def _note_missing_scope(self, response: httpx2.Response) -> None:
-        """Note what the server asks for in addition, so that the next sign-in asks for it."""
+        """Remember the missing permission, so that the next sign-in asks for it."""
         if extract_field_from_www_auth(response, "error") != "insufficient_scope":
             return
         asked = extract_field_from_www_auth(response, "scope")
