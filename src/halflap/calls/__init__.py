@@ -1,9 +1,9 @@
 """The only path to a tool: policy, validation, recording, sending, for every caller.
 
-`calls` has the path itself; `policy` decides what may be called, `validation` checks arguments and results. The `recorder`
-queues records, `redact` removes the secrets from them, and `writer` puts them into the store or, while that fails, into a
-journal. `liveness` shows whose runs were interrupted, and `retention` deletes old records. Connections to servers are in
-`halflap.upstream`, what is learned from results in `halflap.observe`.
+Read `calls` first: it is the path itself. `policy` decides what may be called, and `validation` checks arguments and
+results. The `recorder` queues records, `redact` removes their secrets, and `writer` writes them to the store or, while that
+fails, to a journal. `liveness` tells which runs were interrupted, and `retention` deletes old records. Connections to servers
+are in `halflap.upstream`; learning from results is in `halflap.observe`.
 """
 
 from halflap.calls.calls import Calls, Observe

@@ -31,12 +31,12 @@ _MAX_NAME = _MAX_BREACH = 500
 
 
 Observe = Callable[[Tool, CallRecord], None]
-"""Receives every answered call with its values, and the tool as it was defined when the call was sent. It is on the path of
-the call, so it must neither wait nor fail."""
+"""Receives every answered call with its values, and the tool as defined when the call was sent. It runs before the call
+returns, so it must neither block nor fail."""
 
 
 class CallTrace:
-    """The record of a call; on leaving its block, the outcome is recorded, whatever it is."""
+    """Records one call. Leaving its `with` block records the outcome, whatever it is."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class CallTrace:
         observe: Observe | None = None,
     ) -> None:
         self.tool = tool
-        """As it is defined now."""
+        """The current definition."""
         self.breach: str | None = None
         self.is_committed = False
         self._recorder, self._context, self._observe = recorder, context, observe
@@ -58,7 +58,7 @@ class CallTrace:
         self._result: str | None = None
 
     async def set_arguments(self, arguments: dict[str, Any]) -> None:
-        """Note the arguments as they are sent."""
+        """Set the arguments as they are sent."""
         self._arguments = await aside(lambda: _json(arguments), arguments)
 
     async def set_result(self, result: Result) -> None:
@@ -67,7 +67,7 @@ class CallTrace:
         self._result = await aside(lambda: json.dumps(wire, ensure_ascii=False, default=str), wire)
 
     async def commit(self) -> None:
-        """Write to disk that the call is about to be sent."""
+        """Write to disk that the call will be sent."""
         self.is_committed = True
         await self._recorder.commit(self._record(SENT), self._recorder.level(self.tool))
 
@@ -86,7 +86,7 @@ class CallTrace:
 
     def _end(self, outcome: str, error: str | None) -> None:
         if self._arguments is None and is_small(self._given):
-            # They were not sent, so they may be anything.
+            # Not sent, hence not validated.
             with suppress(TypeError, ValueError, RecursionError):
                 self._arguments = _json(dict(self._given))
         ended = replace(
@@ -140,7 +140,7 @@ class Calls:
         self._views: dict[Profile, View] = {}
 
     def seen_by(self, principal: str) -> Seen:
-        """Return the catalogue as far as it exists for a principal."""
+        """Return the part of the catalogue that exists for a principal."""
         profile = self.policy.profile_of(principal)
         return self._catalog if profile is None else self.view(profile)
 
@@ -167,7 +167,7 @@ class Calls:
         try:
             return await self._call(tool, arguments, context)
         except ToolHeldError:
-            # `halflap trust` in another process may have accepted it meanwhile.
+            # `halflap trust` in another process may have accepted the change meanwhile.
             await self._catalog.load()
             if name in self._catalog.snapshot.held:
                 raise
@@ -176,16 +176,15 @@ class Calls:
     async def _call(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Result:
         is_resumable = bool(context.mark)
         with CallTrace(self._recorder, tool, arguments, context, self._observe) as trace:
-            # Calls nested in this one have identifiers of their own.
-            # Both are of this call, and not of those that are made within it.
+            # Mark and line belong to this call, not to calls made within it.
             context = replace(context, mark="", line=None)
             self._authorize(tool, self._catalog.snapshot, context)
             sent = await self.validators.sendable(tool, arguments)
             await trace.set_arguments(sent)
 
             async def admit() -> None:
-                # Right before sending. The catalogue may have changed since the lookup, and again while arguments
-                # were validated or the call was written down.
+                # Right before sending. The catalogue may have changed since the lookup, and again while the arguments
+                # were validated or the call was committed.
                 seen = None
                 while seen is not self._catalog.snapshot:
                     seen = self._catalog.snapshot
@@ -213,7 +212,7 @@ class Calls:
             return result
 
     def _authorize(self, tool: Tool, snapshot: Snapshot, context: CallContext) -> None:
-        """Raise if the tool must not be called, in general or by this caller."""
+        """Raise if the tool must not be called, at all or by this caller."""
         self.policy.admit(tool, snapshot, self.policy.profile_of(context.principal))
         if context.rule is not None:
             context.rule(tool)
@@ -221,7 +220,7 @@ class Calls:
     async def request(
         self, feature: Tool, method: str, params: Mapping[str, Any], context: CallContext
     ) -> dict[str, Any]:
-        """Send a request for a prompt or a resource to its server, under the same rules and records as a call."""
+        """Request a prompt or a resource, with the same policy and records as for a call."""
 
         async def admit() -> None:
             profile = self.policy.profile_of(context.principal)

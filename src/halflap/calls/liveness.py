@@ -1,4 +1,4 @@
-"""Which processes are alive: each holds a lock on a file, until it ends, however that happens."""
+"""Detect which processes are alive: each holds a lock on a file until it ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ logger = logging.getLogger(__name__)
 
 
 class Liveness:
-    """This process's file in a folder, and those that other processes left there. Every method waits for the disk."""
+    """A folder with a locked file for each running process. Every method blocks on the disk."""
 
     def __init__(self, folder: Path) -> None:
         self.process: str | None = None
-        """The name of this process's file while it is held."""
+        """The name of this process's file while it is locked."""
         self._folder = folder
         self._descriptor = -1
 
     def start(self) -> None:
-        """Hold this process's file, if that is possible."""
+        """Create and lock this process's file, if possible."""
         name = secrets.token_hex(8)
-        # Others look at it only once it is locked.
+        # Others see it only once it is locked.
         hidden = self._folder / f".{name}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -39,7 +39,7 @@ class Liveness:
             self.process = name
 
     def ended(self) -> list[str]:
-        """Return the names of the files that no process holds any more."""
+        """Return the names of processes that have ended."""
         found = []
         for file in sorted(self._folder.glob("[!.]*")):
             with suppress(OSError), file.open("r+b") as opened:

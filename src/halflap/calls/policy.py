@@ -1,4 +1,4 @@
-"""What may be called by whom, and what is known about a tool's effects."""
+"""Who may call what, and what is known about a tool's effects."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Policy:
 
     def __init__(self, config: Config) -> None:
         self.access = config
-        """The configuration that says who may use what. It is replaced while calls are under way: one that is revoked
-        meanwhile is not sent."""
+        """The configuration of tokens and profiles. It may be replaced at any time; it is checked again right before a call is
+        sent."""
         self._tools = config.tools
         self._execution = config.execution
-        # Claims about a DSPy program are our own: they follow from the tools it may call.
+        # Halflap derives the annotations of DSPy programs from the tools they may call.
         self._trusted = frozenset({DSPY, *(one.name for one in config.servers if one.trust_annotations)})
 
     # Who
 
     def profile_of(self, principal: str) -> Profile | None:
-        """Return what a principal may use; None for everything."""
+        """Return the profile of a principal; None if everything is allowed."""
         person, name = person_of(principal), self.access.profile
         if person is not None:
             entry = self.access.http.tokens.get(person)
@@ -74,7 +74,7 @@ class Policy:
         self.admit_feature(tool, snapshot, profile)
 
     def admit_feature(self, feature: Tool, snapshot: Snapshot, profile: Profile | None) -> None:
-        """Do the same for a prompt or resource: reading it changes nothing."""
+        """Do the same for a prompt or resource. Reading them changes nothing, so read-only profiles may."""
         rule = block_rule(feature, self._tools) if self.names(feature, profile) else "the profile"
         if rule is not None:
             raise ToolBlockedError(feature.name, rule)
@@ -91,12 +91,12 @@ class Policy:
         )
 
     def _is_harmless(self, tool: Tool) -> bool:
-        # A script or DSPy program is judged by its own calls, which are checked too.
+        # The calls that a script or DSPy program makes are checked themselves.
         is_ours = tool.server in OWN and not self.is_destructive(tool)
         return is_ours or self.is_read_only(tool)
 
     def is_destructive(self, tool: Tool) -> bool:
-        """Return whether the tool destroys things: the user says so, or its server does, trusted or not."""
+        """Return whether the tool is destructive according to the user or to its server, trusted or not."""
         if self._user_says_destructive(tool):
             return True
         return tool.annotations.destructive is True and not self.is_read_only(tool)
@@ -123,16 +123,16 @@ class Policy:
         return is_idempotent and not self._user_says_destructive(tool)
 
     def _user_says_destructive(self, tool: Tool) -> bool:
-        # Also by the name that it would have without a collision: a rename must not lift a restriction.
+        # Also under the name that it would have without a collision: a rename must not lift a restriction.
         names = (tool.name, namespaced(tool.server, tool.original_name))
         return any(matches(name, self._tools.destructive) is not None for name in names)
 
     def voucher(self, tool: Tool) -> Literal["user", "server"] | None:
-        """Return who says what the tool's effects are."""
+        """Return whose claim about the tool's effects counts."""
         if self._user_says_destructive(tool) or matches(tool.name, self._tools.read_only) is not None:
             return "user"
         return "server" if self.is_trusted(tool) or self.is_destructive(tool) else None
 
     def is_trusted(self, tool: Tool) -> bool:
-        """Return whether the claims of the tool's server count."""
+        """Return whether the annotations of the tool's server count."""
         return tool.server in self._trusted

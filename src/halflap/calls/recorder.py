@@ -1,4 +1,4 @@
-"""Records runs and calls: redacted, in batches, in the background; what must be on disk first is waited for."""
+"""Record runs and calls: redacted, in batches, in the background. Callers wait only for what must be on disk first."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = ["Recorder", "new_id"]
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 0.2
-"""How long records gather before a batch is written."""
+"""How long records are collected before a batch is written."""
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
-"""Beyond this much, records wait without their values; beyond twice as much, they are lost."""
+"""If more is waiting, records are queued without their values; beyond twice as much, they are lost."""
 _BATCH_BYTES = 2_000_000
-"""How much is written at once; more would exceed `traces.keep_mb` by more."""
+"""Maximum size of a batch; `traces.keep_mb` may be exceeded by as much."""
 _SMALL = 4_096
-"""Batches up to this many bytes are redacted on the event loop, larger ones in a thread."""
+"""Larger batches are redacted in a thread."""
 _LARGE_RUN = 262_144
-"""Runs above this size are redacted in the background: that takes seconds."""
+"""Larger runs are redacted in the background, which may take seconds."""
 _COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
 _PROCESS_GONE = "The process that ran it ended before it did: it was killed, or the machine went down."
@@ -52,13 +52,13 @@ def new_id() -> str:
 class _Waiting(NamedTuple):
     record: AnyRecord
     level: Record | None
-    """How much of it is kept; None if it is redacted already."""
+    """How much of it is recorded; None if it is already redacted."""
     size: int
-    """About how many bytes it takes."""
+    """Approximate size in bytes."""
 
 
 class Recorder:
-    """Takes records with all their secrets; nothing is written that was not redacted."""
+    """Queues records and writes them redacted."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Recorder:
         running: Path | None = None,
         writer: Writer | None = None,
     ) -> None:
-        """Create a recorder; `running` is the folder in which processes show that they are alive."""
+        """Create a recorder; `running` is the folder of `Liveness`."""
         self.writer = Writer(store) if writer is None else writer
         self._store = store
         self._liveness = None if running is None else Liveness(running)
@@ -84,15 +84,15 @@ class Recorder:
 
     @property
     def is_required(self) -> bool:
-        """Whether only what is recorded may be done."""
+        """Whether nothing may be done that cannot be recorded."""
         return self._traces.required
 
     def start(self) -> None:
-        """Write to the store what earlier processes left in the journal, in the background."""
+        """Replay the journal in the background."""
         self._start(self._flush())
 
     def level(self, tool: Tool) -> Record:
-        """Return what is recorded of a tool's calls, by its name or the one it would have without a collision."""
+        """Return how much of a tool's calls is recorded, by its name or the one it would have without a collision."""
         names = (tool.name, namespaced(tool.server, tool.original_name))
         for glob, level in self._traces.per_tool.items():
             if any(matches(name, (glob,)) is not None for name in names):
@@ -100,15 +100,15 @@ class Recorder:
         return self._traces.record
 
     def add(self, record: AnyRecord, level: Record | None = None) -> None:
-        """Take a record with its secrets; it is on disk within a second. `level` is by default that of runs."""
+        """Queue a record, which is on disk within a second. The default `level` is that of runs."""
         level = self._traces.record if level is None else level
         if level != "off":
             self._take(record, level)
 
     async def commit(self, record: CallRecord | RunRecord, level: Record | None = None) -> None:
-        """Write what is about to be done.
+        """Write what is about to happen, and wait for it.
 
-        A store that fails or hangs does not prevent it, unless `traces.required` is set: then the error `record-failed` is raised.
+        A store that fails or hangs prevents nothing, unless `traces.required` is set: then the error `record-failed` is raised.
         """
         level = self._traces.record if level is None else level
         is_written = level == "off" or await self._write_now(record, level)
@@ -121,7 +121,7 @@ class Recorder:
             )
 
     async def end_run(self, record: RunRecord) -> bool:
-        """Write a run that ended and return whether its whole output is kept. Much output follows in the background."""
+        """Write a finished run; return whether its output is recorded. Large output follows in the background."""
         level = self._traces.record
         if level == "off":
             return False
@@ -132,12 +132,12 @@ class Recorder:
         return is_written and level == "full"
 
     async def flush(self) -> None:
-        """Write what is waiting."""
-        # In a task, so that it is finished even if the caller is cancelled.
+        """Write all queued records."""
+        # In a task, so that it completes even if the caller is cancelled.
         await asyncio.shield(self._start(self._flush()))
 
     async def mark_interrupted(self) -> None:
-        """Record that runs whose process is gone were interrupted."""
+        """Mark the runs of processes that ended as interrupted."""
         if self._liveness is None:
             return
         for process in await asyncio.to_thread(self._liveness.ended):
@@ -148,7 +148,7 @@ class Recorder:
                 logger.debug("interrupted runs cannot be recorded: %s", error)
 
     async def close(self) -> None:
-        """Write what is left."""
+        """Write the rest."""
         if self._repeating is not None:
             self._repeating.cancel()
             await asyncio.wait([self._repeating])
@@ -186,7 +186,7 @@ class Recorder:
             await self.flush()
 
     async def _write_now(self, record: CallRecord | RunRecord, level: Record) -> bool:
-        """Write a record, with everything that waits, and return whether that succeeded."""
+        """Write a record and everything queued before it; return whether that succeeded."""
         self._take(record, level)
         is_failing = self._is_slow or self.writer.problem is not None
         patience = _COMMIT_SECONDS_WHILE_FAILING if is_failing else _COMMIT_SECONDS
@@ -200,7 +200,7 @@ class Recorder:
         await self._flush()
 
     async def _flush(self) -> None:
-        """Write everything that was taken so far."""
+        """Write everything queued so far."""
         async with self._writing:
             await self.writer.replay()
             left = len(self._waiting)
@@ -235,7 +235,7 @@ class Recorder:
         return redact_record(record, level, self._redactor, self._traces.max_value_bytes)
 
     def _warn_slow(self) -> None:
-        """Log it once, until a batch is written."""
+        """Log a warning, once until a batch is written."""
         if not self._is_slow:
             logger.warning("The store is too slow. Calls may be recorded in part until it keeps up.")
         self._is_slow = True

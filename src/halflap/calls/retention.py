@@ -1,4 +1,4 @@
-"""Deletes what is old: traces by age at the start and every hour, by size also as they are written; removed tools."""
+"""Delete old traces and removed tools: at the start and every hour; by size also while traces are written."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ logger = logging.getLogger(__name__)
 
 _SECONDS_PER_DAY = 86_400
 _REMOVED_DAYS = 30
-"""How long a tool is remembered that its server no longer offers."""
+"""How long a removed tool is remembered."""
 _BYTES_PER_MB = 1_000_000
 _HOUR = 3_600.0
 _SHARE = 0.05
-"""How much of the allowed size one process writes before the size is enforced again."""
+"""The size is enforced each time a process has written this part of it."""
 
 
 class Retention:
-    """Keeps the traces within the configured age and size."""
+    """Enforces the configured age and size of traces."""
 
     def __init__(self, store: Store, traces: TracesConfig, named_tools: Collection[str] = ()) -> None:
-        """Create it; `named_tools` are never forgotten, however long ago they were removed."""
+        """`named_tools` are never forgotten, however long ago they were removed."""
         self._store = store
         self._named_tools = named_tools
         self._traces = traces
@@ -60,23 +60,23 @@ class Retention:
             await asyncio.sleep(_HOUR)
 
     async def enforce(self) -> Purged:
-        """Delete what is too old or too much, in small steps."""
+        """Delete traces that are too old or exceed the size, in small steps."""
         return await self._store.purge(
             older_than=time.time() - self._traces.keep_days * _SECONDS_PER_DAY,
             keep_bytes=self._keep_bytes,
         )
 
     async def note_written(self, size: int) -> None:
-        """Make room after this many bytes were written, so that the traces never outgrow their limit."""
+        """Enforce the size if enough was written since the last time."""
         self._written += size
         if self._written >= _SHARE * self._keep_bytes:
             self._written = 0
             with suppress(StoreError):
-                # Free space is used again, so the file need not shrink.
+                # Free space is reused, so the file need not shrink.
                 await self._store.purge(keep_bytes=int((1 - _SHARE) * self._keep_bytes), shrink=False)
 
     async def close(self) -> None:
-        """Stop, even half-way: the next run deletes the rest."""
+        """Stop; the next start deletes the rest."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

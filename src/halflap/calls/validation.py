@@ -26,19 +26,19 @@ __all__ = ["Validators", "aside"]
 logger = logging.getLogger(__name__)
 
 _MAX_PARTS = 100_000
-"""Subschemas in the cache, at some hundred bytes each; beyond, it starts over."""
+"""Maximum number of subschemas in the cache, a few hundred bytes each; then it is cleared."""
 _MAX_PATH = 500
 _MAX_PATHS = 100
-"""Broken places per definition; more would tell nothing new."""
+"""Maximum number of recorded breaches per definition."""
 
 
 async def aside(work: Callable[[], T], *values: Any) -> T:
-    """Work on untrusted values: at once if they are small, otherwise in a thread."""
+    """Process untrusted values, in a thread unless they are small."""
     return work() if is_small(*values) else await asyncio.to_thread(work)
 
 
 class Validators:
-    """Compiled schemas by the hash of their tool's definition, and the declarations that results have broken."""
+    """Caches compiled schemas by the hash of the tool's definition, and knows which output schemas were violated."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -47,9 +47,9 @@ class Validators:
         self._parts = 0.0
 
     async def sendable(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as JSON; raise `InvalidArgumentsError` if they are not.
+        """Return arguments as JSON; raise `InvalidArgumentsError` if they cannot be written as JSON.
 
-        Optional arguments that are null where the schema wants another type are left out; models often send these.
+        Optional arguments are left out if they are null and the schema wants another type; models often send these.
         """
         read = await aside(lambda: read_arguments(arguments), arguments)
         given = read.value
@@ -63,22 +63,22 @@ class Validators:
         return given if await self._problems(tool, "input", kept) else kept
 
     async def check_arguments(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        """Raise `InvalidArgumentsError` if they do not fit; what cannot be checked within reason passes."""
+        """Raise `InvalidArgumentsError` for invalid arguments; those too expensive to check pass."""
         problems = await self._problems(tool, "input", dict(arguments))
         if problems:
             raise await self._error(tool, problems)
 
     async def load(self, store: Store) -> None:
-        """Read which declarations results were seen to break earlier."""
+        """Load the violations of output schemas found earlier."""
         for one in await store.breaches():
             self._broken.setdefault((one.server, one.definition_hash), set()).add(one.path)
 
     def is_broken(self, tool: Tool) -> bool:
-        """Return whether a result broke what this tool declares now, so that the check must not rely on it."""
+        """Return whether a result violated the current output schema, so that the check must not rely on it."""
         return (tool.server, tool.schema_hash) in self._broken
 
     async def breach(self, tool: Tool, result: Result) -> ArgumentProblem | None:
-        """Return the first place where a result breaks what its tool declares, and record it."""
+        """Return the first place where a result violates the output schema, and record it."""
         if tool.output_schema is None or result.is_error:
             return None
         if not result.has_structured_content:
@@ -99,7 +99,7 @@ class Validators:
         return problem
 
     async def unchecked(self, tool: Tool) -> str | None:
-        """Return why arguments of a tool are not validated, if they are not."""
+        """Return why a tool's arguments are not validated; None if they are."""
         validator = await self._validator(tool, "input")
         return validator if isinstance(validator, str) else None
 
@@ -114,7 +114,7 @@ class Validators:
         if isinstance(validator, str):
             logger.debug("The %s of %s is not validated: %s", side, tool.name, validator)
             return []
-        # Problems of results are stored and shown to others, so they must not quote data.
+        # Problems of results are stored and shown to others, so they must not contain data.
         validate = partial(validator.problems, is_name=is_name if side == "output" else None)
         if validator.is_light(value):
             return validate(value)
@@ -124,7 +124,7 @@ class Validators:
         return problems
 
     async def _validator(self, tool: Tool, side: Literal["input", "output"]) -> Validator | str:
-        """Return the compiled schema, or why it cannot be used."""
+        """Return the compiled schema, or the reason why it cannot be used."""
         key = (tool.hash, side)
         if key not in self._compiled:
             schema = tool.input_schema if side == "input" else tool.output_schema

@@ -1,4 +1,4 @@
-"""Writes records to the store; while it fails, to a journal, which is replayed once the store works again."""
+"""Write records to the store or, while it fails, to a journal that is replayed later."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["Journal", "Writer"]
 logger = logging.getLogger(__name__)
 
 MAX_JOURNAL_BYTES = 64 * 1024 * 1024
-"""Twice as much covers an outage twice as long."""
+"""Maximum size of the journal; further records are counted and lost."""
 _PIECE_BYTES = 4 * 1024 * 1024
-"""How much of the journal is written to the store in one transaction."""
+"""How much of the journal is replayed per transaction."""
 _RETRY_SECONDS = 1.0
-"""How long a store that failed is left alone before it is tried again."""
+"""Wait before a failed store is tried again."""
 
 
 class Journal:
-    """A file for one store, shared by all processes that use the store. Every method waits for the disk."""
+    """A file for one store, shared by all processes that use it. Every method blocks on the disk."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -46,7 +46,7 @@ class Journal:
             return 0
 
     def add(self, records: Sequence[CallRecord | RunRecord]) -> int:
-        """Append the records for which there is room, and return how many are on disk now."""
+        """Append records as long as there is room; return how many were written."""
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with os.fdopen(os.open(self.file, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
@@ -67,9 +67,9 @@ class Journal:
         return 0
 
     def pieces(self) -> Generator[list[AnyRecord]]:
-        """Yield all records in batches, and empty the file after the last.
+        """Yield all records in batches, then empty the file.
 
-        Yields nothing while another process does that.
+        Yields nothing while another process replays the journal.
         """
         with suppress(OSError), self.file.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,13 +87,13 @@ class Journal:
 
 
 def _line(record: CallRecord | RunRecord) -> bytes:
-    # It begins with the line break, because a process may have been killed while it wrote the line before.
+    # The line break comes first, because a process may have been killed while it wrote the previous line.
     kind = "call" if isinstance(record, CallRecord) else "run"
     return b"\n" + json.dumps([kind, asdict(record)], separators=(",", ":")).encode()
 
 
 class Writer:
-    """Knows whether the store works. A store in memory, used because the configured one cannot be opened, does not."""
+    """Writes to the store while it works, otherwise to the journal; also if the store is a replacement in memory."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class Writer:
         journal: Journal | None = None,
         on_written: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
-        """Create a writer; `on_written` receives how many bytes the store got."""
+        """Create a writer; `on_written` receives the number of bytes written to the store."""
         self.problem: str | None = None
-        """Why the store cannot be written to at present."""
+        """Why the store cannot be written to at the moment."""
         self.lost = 0
-        """Records that were written nowhere, and that the store has not counted yet."""
+        """Number of lost records that the store has not counted yet."""
         self._store = store
         self._journal = journal
         self._on_written = on_written
@@ -114,20 +114,20 @@ class Writer:
         self._has_warned = False
 
     async def write(self, records: Sequence[AnyRecord]) -> bool:
-        """Write records, and return whether the store has them."""
+        """Write records; return whether they are in the store."""
         is_stored = self.problem is None and await self._to_store(records)
         if not is_stored or self._store.trouble is not None:
             await self._to_journal(records)
         return is_stored
 
     def lose(self, count: int) -> None:
-        """Count records that cannot be written anywhere."""
+        """Count records that could be written nowhere."""
         if count and not self.lost:
             logger.warning("Calls are not recorded until the store works again.")
         self.lost += count
 
     async def retry(self) -> None:
-        """Check whether a store that failed works again; this may take as long as the store waits for a lock."""
+        """Check whether a failed store works again; may take as long as the store waits for a lock."""
         if self.problem is None or time.monotonic() - self._failed_at < _RETRY_SECONDS:
             return
         try:
@@ -137,7 +137,7 @@ class Writer:
             self._failed_at = time.monotonic()
 
     async def replay(self) -> None:
-        """Move what waits in the journal into the store, if that works."""
+        """Move the journal into the store, if it works."""
         if self.problem is not None or self._store.trouble is not None:
             return
         if self._journal is not None and self._may_replay:
@@ -150,7 +150,7 @@ class Writer:
             self.lost = 0
 
     async def journal_bytes(self) -> int:
-        """Return how much waits for the store to work again."""
+        """Return the size of the journal."""
         return 0 if self._journal is None else await asyncio.to_thread(self._journal.size)
 
     async def _replay(self, journal: Journal) -> None:

@@ -1,4 +1,4 @@
-"""The secrets that a configuration holds."""
+"""Find the secrets in a configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLAIN = re.compile(
 _SECRET_NAME = re.compile(
     r"(?i)(?:(?:\A|[^a-z])(?:pass|pw|pat|dsn|sas|sig|signature|webhook|auth|session)|key|\Acode)\Z"
 )
-"""Of a variable, header or URL parameter; in data these names are too common to count as secret."""
+"""Names of variables, headers and URL parameters; in data they are too common to count as secret."""
 _SCHEMES = ("bearer", "basic", "token", "digest", "apikey", "negotiate")
 
 
@@ -58,7 +58,7 @@ def _of_server(server: ServerConfig) -> Iterator[str]:
 
 
 def _of_named(name: str, value: str) -> Iterator[str]:
-    """Return what is secret in the value of a variable, header or option."""
+    """Return the secrets in the value of a variable, header or option."""
     value = value.strip()
     scheme, _, rest = value.partition(" ")
     if scheme.lower() in _SCHEMES:
@@ -100,6 +100,6 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _looks_random(value: str) -> bool:
-    """Return whether a value is hardly anything but a secret, whatever its name."""
+    """Return whether a value is almost certainly a secret, whatever its name."""
     is_plain = _UUID.match(value) or _PLAIN.match(value)
     return _RANDOM.match(value) is not None and not is_plain and is_random(value)

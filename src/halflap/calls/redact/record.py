@@ -1,4 +1,4 @@
-"""Removes secrets from the records of runs and calls."""
+"""Redact the records of runs and calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def redact_record(record: AnyRecord, level: Record, redactor: Redactor, limit: int) -> AnyRecord:
-    """Return what is stored of a record; a call's arguments and result are cut to `limit` bytes each."""
+    """Return the part of a record that is stored; a call's arguments and result are cut to `limit` bytes each."""
     if isinstance(record, CallRecord):
         if record.arguments is not None:
             record = replace(record, argument_bytes=len(record.arguments.encode(errors="replace")))
@@ -37,7 +37,7 @@ def _redacted(record: AnyRecord, redactor: Redactor, limit: int) -> AnyRecord:
         return text and redactor.text(text)
 
     if isinstance(record, RunRecord):
-        # Output is kept whole, however much it is.
+        # Output is never cut.
         code = record.code and redactor.code(record.code)
         return replace(record, code=code, output=text(record.output), error=text(record.error))
     if isinstance(record, CallRecord):
@@ -45,7 +45,7 @@ def _redacted(record: AnyRecord, redactor: Redactor, limit: int) -> AnyRecord:
         result, result_cut = redactor.value_within(record.result, limit)
         return replace(
             record,
-            # Of a tool that does not exist, the name may be anything.
+            # The name of a tool that does not exist may be anything.
             tool=record.tool if record.definition_hash else redactor.text(record.tool),
             arguments=arguments,
             arguments_cut=arguments_cut,
@@ -58,7 +58,7 @@ def _redacted(record: AnyRecord, redactor: Redactor, limit: int) -> AnyRecord:
 
 
 def without_values(record: AnyRecord) -> AnyRecord:
-    """Return the metadata of a record."""
+    """Return a record reduced to its metadata."""
     if isinstance(record, CallRecord):
         # The place of a breach is metadata, the value found there is not.
         breach = record.breach and record.breach.partition(", received")[0]
