@@ -17,6 +17,7 @@ from halflap.core.errors import (
     HalflapError,
     InvalidArgumentsError,
     ToolFailedError,
+    ToolNotFoundError,
     UpstreamLostError,
 )
 from servers.memory import Memory, RefusedError, definition, text
@@ -80,6 +81,20 @@ async def test_every_outcome_is_recorded(
         assert behaviour != "refuse" or "I would rather" in (record.error or "")
         assert record.definition_hash == gateway.snapshot.tools["mcp__s__t"].hash
     assert len(server.calls) == (0 if outcome == "invalid-arguments" else 1)
+
+
+async def test_a_call_of_an_unknown_tool_is_recorded_without_secrets() -> None:
+    traces = {"per_tool": {"mcp__s__hush*": "off"}}
+    token = "ghp_" + "a1" * 18
+    async with Gateway.open({"traces": traces}, servers={"s": Odd()}) as gateway:
+        await gateway.refresh()
+        for name in ("mcp__s__tt", token, "mcp__s__hush_hush"):
+            with pytest.raises(ToolNotFoundError):
+                await gateway.call(name, password="hunter2")
+        unknown, misspelled = await gateway.recent_calls()
+        assert (unknown.tool, unknown.outcome) == ("[redacted]", "tool-not-found")
+        assert (misspelled.server, misspelled.tool, misspelled.definition_hash) == ("s", "tt", "")
+        assert misspelled.arguments == '{"password": "[redacted]"}'
 
 
 PRIVATE = b"a very private matter"

@@ -20,13 +20,11 @@ def secrets_of(**server: Any) -> set[str]:
     ("name", "value", "secret"),
     [
         ("GITHUB_TOKEN", "abc123", "abc123"),
-        ("DB_PASSWORD", "correct horse", "correct horse"),
         ("OPENAI_KEY", "production", "production"),
         ("WHATEVER", "f3Kd93jfKs02mfLq8s", "f3Kd93jfKs02mfLq8s"),
         ("DATABASE_URL", "postgres://ann:hun%24ter2@db/x", "hun$ter2"),
         ("SERVICE_URL", "https://h/x?api_key=abc123&page=2", "abc123"),
         ("CONNECTION", "Server=db;Uid=ann;Password=hunter2;", "hunter2"),
-        ("GOOGLE_CREDENTIALS", '{"client_email": "a@b.c", "private_key": "MIIabcdef"}', "MIIabcdef"),
         ("DEPLOY_KEY", "-----BEGIN\nMIIEabcdefghijklmnopqrstuv\n-----END", "MIIEabcdefghijklmnopqrstuv"),
     ],
 )
@@ -41,9 +39,7 @@ def test_a_variable_that_holds_a_secret_is_recognised(name: str, value: str, sec
         ("HOME", "/home/ann/some/long/path/0123456789"),
         ("TENANT_ID", "123e4567-e89b-12d3-a456-426614174000"),
         ("MODEL", "claude-sonnet-4-20250514"),
-        ("VERSION", "1.2.3-alpha.4+build5"),
         ("TOKEN", "none"),
-        ("PASSWORD", "abc"),
         ("SSH_KEY", "/home/ann/.ssh/id_ed25519"),
         ("GREETING", "Hello, this is a sentence with 2 numbers 17"),
     ],

@@ -33,30 +33,17 @@ Node.js v20.19.0"""
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """Write a certificate for 127.0.0.1 that is self-signed, and its key."""
+    """Write a self-signed certificate for 127.0.0.1, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
+    now, address = dt.datetime.now(dt.UTC), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - dt.timedelta(1)).not_valid_after(now + dt.timedelta(1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([address]), critical=False)
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     files = folder / "certificate.pem", folder / "key.pem"
-    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    files[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
+    files[0].write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(pem))
+    files[1].write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
     return files
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap import Gateway
-from halflap.core.errors import ToolFailedError, UpstreamError
+from halflap.core.errors import ToolFailedError, UpstreamError, UpstreamLostError
 from servers.web import Handler, serving
+from support import python_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,20 +26,14 @@ class Flooding(Handler):
 
     tools = ("fine", "bomb", "endless", "event")
 
-    def post(self) -> None:
-        if self.path.endswith("/"):
-            self.body()
-            self.send(307, location=self.path.rstrip("/"))
-        else:
-            super().post()
-
     def call(self, name: str, identifier: Any) -> None:
         start = json.dumps({"jsonrpc": "2.0", "id": identifier})[:-1].encode() + b', "result": {"x": "'
         if name == "fine":
             super().call(name, identifier)
         elif name == "bomb":
-            body = gzip.compress(start + MEGABYTE * (LIMIT_MEGABYTES + 1) + b'", "content": []}}', 1)
-            self.send(200, body, content_type="application/json", content_encoding="gzip")
+            once = gzip.compress(start + MEGABYTE * (LIMIT_MEGABYTES + 1) + b'", "content": []}}', 1)
+            twice = gzip.compress(once)
+            self.send(200, twice, content_type="application/json", content_encoding="gzip, gzip")
         else:
             is_event = name == "event"
             self.send_response(200)
@@ -53,11 +48,18 @@ class Flooding(Handler):
 
 
 class Endless(Handler):
-    """Its listing does not end."""
+    """Its listing does not end: it has ever more tools."""
 
     def page(self, cursor: str | None) -> dict[str, Any]:
         tool = {"name": f"tool{cursor}", "inputSchema": {"type": "object"}, "x": [MEGABYTE.decode()] * 8}
         return {"tools": [tool], "nextCursor": str(int(cursor or 0) + 1)}
+
+
+class Empty(Handler):
+    """Its listing does not end either: its pages have no tools, and large cursors."""
+
+    def page(self, cursor: str | None) -> dict[str, Any]:
+        return {"tools": [], "nextCursor": f"{int((cursor or '0')[:8]) + 1:08}{MEGABYTE.decode()}"}
 
 
 @contextmanager
@@ -77,18 +79,24 @@ async def test_an_answer_that_is_too_large_fails_its_call_alone(tool: str) -> No
             assert status.starts == 1
 
 
-async def test_an_endless_listing_is_cut_and_the_server_stays_usable() -> None:
-    with flooding(Endless) as config:
+@pytest.mark.parametrize(("handler", "most"), [(Endless, 4), (Empty, 0)])
+async def test_an_endless_listing_is_cut_and_the_server_stays_usable(
+    handler: type[Handler], most: int
+) -> None:
+    with flooding(handler) as config:
         async with Gateway.open(config) as gateway:
             await gateway.refresh()
             (status,) = await gateway.statuses()
             assert status.state == "ready"
             assert any("32 MiB" in warning for warning in status.warnings)
-            assert 1 < len(gateway.snapshot.tools) < 5
+            assert most // 2 <= len(gateway.snapshot.tools) <= most
 
 
-async def test_a_redirect_within_the_server_is_followed() -> None:
-    with flooding() as config:
-        config["servers"][0]["url"] += "/"
-        async with Gateway.open(config) as gateway:
-            assert (await gateway.call("mcp__flood__fine")).text == "fine"
+async def test_over_stdio_a_line_that_is_too_large_ends_the_connection_and_the_next_call_starts_anew() -> (
+    None
+):
+    server = python_server("flood", "swift.py", protocol="legacy")
+    async with Gateway.open({"servers": [server]}) as gateway:
+        with pytest.raises(UpstreamLostError, match=r"flood.*more than 32 MiB"):
+            await gateway.call("mcp__flood__big", bytes=len(MEGABYTE) * LIMIT_MEGABYTES)
+        assert (await gateway.call("mcp__flood__echo", text="back")).text == "back"

@@ -30,15 +30,14 @@ def test_names_that_are_no_file_names_stay_apart_and_inside(tmp_path: Path) -> N
     assert {log.path and log.path.parent for log in logs} == {tmp_path}
 
 
-def test_its_owner_can_read_it_from_another_process_without_control_characters(tmp_path: Path) -> None:
+def test_another_process_of_its_owner_reads_it_without_control_characters(tmp_path: Path) -> None:
     log = ServerLog(tmp_path / "logs", "server")
     log.append(b"\x1b[31mred\x1b[0m \x07bell \xff\xfe\n")
+    assert log.path is not None
+    assert [path.stat().st_mode & 0o777 for path in (log.path, log.path.parent)] == [0o600, 0o700]
     (line,) = ServerLog(tmp_path / "logs", "server").tail()
     assert line.startswith("red bell")
     assert "\x1b" not in line
-    assert log.path is not None
-    modes = [path.stat().st_mode & 0o777 for path in (log.path, log.path.parent)]
-    assert modes == [0o600, 0o700]
 
 
 def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ async def _list(session: Session, method: str, key: str, most: int, most_bytes: 
     found = _Listed()
     cursors: set[str] = set()
     params: dict[str, Any] = {}
-    while True:
+    while most_bytes >= 0:
         page = await session.send(method, params)
         entries, ttl, cursor = page.get(key), page.get("ttlMs"), page.get("nextCursor")
         if isinstance(ttl, int | float) and not isinstance(ttl, bool) and ttl >= 0:
@@ -150,7 +150,10 @@ async def _list(session: Session, method: str, key: str, most: int, most_bytes: 
         if not isinstance(cursor, str) or cursor in cursors:
             return found
         cursors.add(cursor)
+        most_bytes -= len(cursor)
         params = {"cursor": cursor}
+    found.is_cut = True
+    return found
 
 
 def _size(entry: Any) -> int:
