@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they do with them: names, arguments, questions, files."""
+"""Options and behaviour that commands share: tool names, arguments, confirmations, files."""
 
 from __future__ import annotations
 
@@ -20,24 +20,33 @@ from halflap.core.errors import (
     UpstreamError,
     UsageError,
 )
+from halflap.core.files import read_limited
 from halflap.core.values import CallContext, Tool
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
 
 _NO_TERMINAL = "no terminal to confirm on; use --yes"
+_MAX_INPUT = 256_000_000
 
-
-YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask.")]
-ServerOption = Annotated[str | None, Option("--server", "-s", help="Only the tools of this server.")]
-OutputOption = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.")]
-ToolArgument = Annotated[str, Argument(help="The tool's name; the short name if only one tool has it.")]
+YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask for confirmation.")]
+ServerOption = Annotated[
+    str | None, Option("--server", "-s", metavar="NAME", help="Only this server's tools.")
+]
+OutputOption = Annotated[
+    Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file, not to stdout.")
+]
+ToolArgument = Annotated[
+    str, Argument(metavar="TOOL", help="The tool's name; a unique short name is enough.")
+]
+NewNameArgument = Annotated[str, Argument(metavar="NAME", help="Lower-case letters, digits and _.")]
+ForceOption = Annotated[bool, Option("--force", help="Replace what has that name.")]
 ArgumentsOption = Annotated[
     list[str] | None,
-    Option("--arg", "-a", metavar="KEY=VALUE", help="One argument; JSON unless text is expected."),
+    Option("--arg", "-a", metavar="KEY=VALUE", help="An argument; JSON, unless the tool expects text."),
 ]
 JsonArgumentsOption = Annotated[
-    str | None, Option("--json-args", metavar="JSON", help="All arguments as a JSON object; - reads stdin.")
+    str | None, Option("--json-args", metavar="JSON", help="All arguments as a JSON object, or - for stdin.")
 ]
 
 
@@ -49,11 +58,11 @@ def exclusive(**given: Any) -> None:
 
 
 async def list_unlisted(gateway: Gateway, code: str | None = None) -> None:
-    """List the servers that were never listed, or only those that a program names, however long they take to start."""
+    """Start and list the servers that were never listed; with `code`, only those that it names."""
     from halflap.catalog import namespaced
 
     async def refresh(name: str) -> None:
-        with contextlib.suppress(UpstreamError):  # The command reports all that are not available.
+        with contextlib.suppress(UpstreamError):  # Reported by the command.
             await gateway.refresh(name)
 
     usable = [one.name for one in gateway.config.servers if not (one.disabled or one.broken)]
@@ -64,27 +73,27 @@ async def list_unlisted(gateway: Gateway, code: str | None = None) -> None:
 
 
 async def resolve(gateway: Gateway, name: str) -> str:
-    """Return the full name of a tool that may be given by its short name."""
+    """Return the full name for a tool's full or short name."""
     if name in gateway.snapshot.tools or name.startswith("mcp__"):
         return name
 
-    def meant() -> list[str]:
+    def matches() -> list[str]:
         tools = gateway.snapshot.tools.values()
         return sorted(
             tool.name for tool in tools if name in {tool.original_name, tool.name.split("__", 2)[-1]}
         )
 
-    found = meant()
+    found = matches()
     if not found and any(one.name not in gateway.snapshot.servers for one in gateway.config.servers):
         await gateway.settle()
-        found = meant()
+        found = matches()
     if len(found) > 1:
         raise UsageError(f"Several tools are named {name!r}: {', '.join(found)}. Use the full name.")
     return found[0] if found else name
 
 
 def confirm(question: str, refusal: str, *, yes: bool) -> None:
-    """Ask on the terminal, unless --yes was given. `refusal` says what was not done."""
+    """Ask on the terminal, unless --yes was given; `refusal` is the message after a no."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -100,7 +109,7 @@ def confirm(question: str, refusal: str, *, yes: bool) -> None:
 
 
 def _ask(question: str) -> str:
-    """Read a line; Ctrl-C ends it at once, also in a command whose event loop handles SIGINT."""
+    """Read a line; Ctrl-C works even while an event loop handles SIGINT."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         sys.stderr.write(question)
@@ -111,14 +120,14 @@ def _ask(question: str) -> str:
 
 
 def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
-    """Ask whether a program may call these destructive tools."""
+    """Ask whether a program may call destructive tools; return the context that says so."""
     names = frozenset(tool.name for tool in tools)
     if tools and not yes:
         if not sys.stdin.isatty():
             if code in names:
                 raise ToolRefusedError(f"{code!r} is destructive and was not run: {_NO_TERMINAL}.")
             return CallContext(unconfirmed=_NO_TERMINAL)
-        note("The program can call destructive tools:")
+        note("This program can call destructive tools:")
         for tool in tools:
             note(f"  {tool.name}: {one_line(tool.description)}" if tool.description else f"  {tool.name}")
         confirm("Allow this once?", "It was not run.", yes=False)
@@ -128,7 +137,7 @@ def confirmed(tools: Sequence[Tool], code: str, *, yes: bool) -> CallContext:
 def given_arguments(
     pairs: Sequence[str] | None, text: str | None, schema: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments given with --arg, read as the schema says, or with --json-args."""
+    """Return the arguments of --arg, interpreted by the schema, or of --json-args."""
     exclusive(arg=pairs, json_args=text)
     if text is None:
         properties = schema.get("properties")
@@ -138,14 +147,14 @@ def given_arguments(
     try:
         value = json.loads(sys.stdin.buffer.read() if text == "-" else text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--json-args is not JSON: {error}.") from None
+        raise UsageError(f"--json-args is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
         raise UsageError('--json-args must be a JSON object, like {"path": "README.md"}.')
     return value
 
 
 def key_values(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Split KEY=VALUE pairs."""
+    """Parse KEY=VALUE pairs."""
     found: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -171,7 +180,7 @@ def _value(text: str, wanted: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def read_value(text: str, fits: Callable[[Any], bool]) -> Any:
-    """Read a value as JSON, unless only the text itself fits what is taken."""
+    """Parse a value as JSON, unless only the text itself fits."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -179,27 +188,18 @@ def read_value(text: str, fits: Callable[[Any], bool]) -> Any:
     return text if fits(text) and not fits(value) else value
 
 
-def read_at_most(file: Path, limit: int) -> bytes:
-    """Read a file, or stdin for `-`; a larger one is refused."""
-    where = "stdin" if str(file) == "-" else str(file)
+def read_input(file: Path) -> bytes:
+    """Read a file, or stdin for `-`."""
     try:
         if str(file) == "-":
-            data = sys.stdin.buffer.read(limit + 1)
-        else:
-            with file.open("rb") as stream:
-                data = stream.read(limit + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name is not valid"
-        raise UsageError(
-            f"{where} can't be read: {reason}. Name a file that you may read.", code="file"
-        ) from None
-    if len(data) > limit:
-        raise UsageError(f"{where} is larger than {limit // 1_000_000} MB.", code="file")
-    return data
+            return sys.stdin.buffer.read()
+        return read_limited(file, _MAX_INPUT)[0]
+    except OSError as error:
+        raise UsageError(f"{file} can't be read: {error.strerror}.", code="file") from None
 
 
 def write_text(text: str, output: Path | None) -> None:
-    """Write a text to a file, or to stdout."""
+    """Write a text to a file, or to stdout without one or for `-`."""
     text = text if text.endswith("\n") else f"{text}\n"
     if output is None or str(output) == "-":
         write(text, exact=True)
@@ -207,7 +207,5 @@ def write_text(text: str, output: Path | None) -> None:
     try:
         output.write_text(text, encoding="utf-8", errors="surrogatepass")
     except OSError as error:
-        raise UsageError(
-            f"{output} can't be written: {error.strerror}. Name a file that you may write.", code="file"
-        ) from None
+        raise UsageError(f"{output} can't be written: {error.strerror}.", code="file") from None
     note(f"Written to {output}.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.options import exclusive, read_at_most
+from halflap.cli.options import exclusive, read_input
 from halflap.cli.output import note, one_line, working
 from halflap.core.errors import UsageError
 from halflap.core.text import join, plural
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from halflap.config import Config
     from halflap.lint import Draft, Finding, LintServer, Report, ServerReport
 
-_MAX_BYTES = 64_000_000
 _STDIN_NAME = "tools"
 """The name of a server from stdin."""
 _MAX_SHOWN = 3
@@ -80,7 +79,7 @@ async def lint(
 def _lint_file(file: Path, config: Config) -> tuple[Report, Sequence[LintServer]]:
     source = "stdin" if str(file) == "-" else str(file)
     try:
-        text = read_at_most(file, _MAX_BYTES).decode("utf-8-sig")
+        text = read_input(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} can't be read.") from None
     read = read_definitions(text, _STDIN_NAME if str(file) == "-" else file.stem, source)

@@ -21,7 +21,7 @@ from halflap.cli.options import (
     YesOption,
     confirmed,
     given_arguments,
-    read_at_most,
+    read_input,
 )
 from halflap.cli.output import note, one_line, outline, print_json, working
 from halflap.core.environment import install_command
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.", has_default=True)
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
-_MAX_WIRING = 1_000_000
 NameArgument = Annotated[
     str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
 ]
@@ -141,7 +140,7 @@ def export(
     library = Library(config.programs.root)
     library.check_new(name, force=force)
     try:
-        wires = None if wiring is None else json.loads(read_at_most(wiring, _MAX_WIRING))
+        wires = None if wiring is None else json.loads(read_input(wiring))
     except ValueError as error:
         raise UsageError(f"{wiring} is not JSON: {error}.") from None
 

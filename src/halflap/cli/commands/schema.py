@@ -14,7 +14,7 @@ from halflap.cli.options import (
     ToolArgument,
     YesOption,
     confirm,
-    read_at_most,
+    read_input,
     resolve,
     write_text,
 )
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from halflap.backfill import SourceReport, Summary
     from halflap.store import DriftEvent
 
-_MAX_IMPORT = 256_000_000
 _MAX_BAD = 20
 _MB = 1_000_000
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
@@ -151,7 +150,7 @@ async def import_learned(
     file: Annotated[Path, Argument(help="A file from `halflap schema export`, or - for stdin.")],
 ) -> None:
     """Import what another gateway learned. Importing it again changes nothing."""
-    config, text = invocation.config(), read_at_most(file, _MAX_IMPORT)
+    config, text = invocation.config(), read_input(file)
     try:
         data = parse_json(text.decode("utf-8-sig"))
     except ValueError as error:

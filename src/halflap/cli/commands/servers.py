@@ -1,4 +1,4 @@
-"""`halflap add`, `remove`, `enable`, `disable`, `trust`, `login` and `logout`: which servers Halflap uses."""
+"""`halflap add`, `remove`, `enable`, `disable`, `trust`, `login` and `logout`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from halflap.config import (
     read_project_file,
     trust_project_file,
 )
+from halflap.config.servers import SERVER_FORMS
 from halflap.core.errors import ClientFileError, ServerNotFoundError, UsageError
 from halflap.core.text import join, plural
 from halflap.core.values import OWN, principal_of_person
@@ -47,10 +48,8 @@ _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 _PREDEFINED = {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
-NameArgument = Annotated[str, Argument(help="The server's name.")]
-PersonOption = Annotated[
-    str | None, Option("--for", metavar="NAME", help="Whose sign-in, if several people share it.")
-]
+NameArgument = Annotated[str, Argument(metavar="NAME", help="The server's name.")]
+PersonOption = Annotated[str | None, Option("--for", metavar="PERSON", help="Sign in for this person.")]
 
 
 @command(shared=_SHARED)
@@ -58,30 +57,32 @@ def add(
     invocation: Invocation,
     name: NameArgument,
     target: Annotated[
-        list[str], Argument(metavar="URL | -- COMMAND...", help="A URL, or the command that starts it.")
+        list[str], Argument(metavar="URL | -- COMMAND...", help="Its URL, or the command that starts it.")
     ],
-    env: Annotated[list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="A variable.")] = None,
+    env: Annotated[
+        list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="An environment variable.")
+    ] = None,
     headers: Annotated[
-        list[str] | None, Option("--header", "-H", metavar="NAME=VALUE", help="A header, for a URL.")
+        list[str] | None, Option("--header", "-H", metavar="NAME=VALUE", help="An HTTP header, for a URL.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a server of the same name.")] = False,
 ) -> None:
     """Add a server to the configuration.
 
-    For example `halflap add time -- uvx mcp-server-time` or `halflap add docs https://mcp.example.com/mcp`.
+    Examples: `halflap add time -- uvx mcp-server-time`, `halflap add docs https://mcp.example.com/mcp`.
     """
     own, entry = own_config(invocation), _entry(target, env, headers)
     if name in OWN or not re.fullmatch(r"[\w .-]{1,64}", name):
         raise UsageError(f"{name!r} can't be a server's name. Use up to 64 letters, digits, - and _.")
     if name in own.servers and not force:
-        raise UsageError(f"There already is a server {name!r}. Choose another name, or use --force.")
+        raise UsageError(f"Server {name!r} already exists. Choose another name, or use --force.")
     if is_halflap(entry.get("command"), entry.get("args", ())):
-        raise UsageError("This command starts Halflap itself, which can't be a server behind itself.")
+        raise UsageError("This command starts Halflap itself.")
     _, problem = read_entry(entry)
     if problem:
         raise UsageError(problem)
-    form = _form(own, name) if name in own.servers else "mcpServers"
-    _write(own, lambda document: document.put((form, name), entry))
+    path = _path(own, name) if name in own.servers else ("mcpServers", name)
+    _write(own, lambda document: document.put(path, entry))
     data = {"file": str(own.file.path), "name": name, "entry": entry}
     check = f"Check it: halflap doctor {shlex.quote(name)}"
     invocation.report(data, f"Added {name!r} to {own.file.path}. {check}")
@@ -90,13 +91,11 @@ def add(
 def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) -> dict[str, Any]:
     is_url = len(target) == 1 and _URL.match(target[0])
     if is_url and env:
-        raise UsageError("--env is for commands; a URL has --header.")
+        raise UsageError("--env is for commands; use --header for a URL.")
     if headers and not is_url:
-        raise UsageError("--header is for URLs; a command has --env.")
+        raise UsageError("--header is for URLs; use --env for a command.")
     if not is_url and "://" in target[0]:
-        raise UsageError(
-            f"{target[0]!r} is not a URL that Halflap can use: it begins with http:// or https://."
-        )
+        raise UsageError(f"{target[0]!r} is not supported: a URL starts with http:// or https://.")
     entry: dict[str, Any] = {"url": target[0]} if is_url else {"command": target[0], "args": target[1:]}
     entry |= {"env": key_values("--env", env or []), "headers": key_values("--header", headers or [])}
     return {key: value for key, value in entry.items() if value}
@@ -104,9 +103,12 @@ def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) 
 
 @command(shared=_SHARED)
 def remove(invocation: Invocation, name: NameArgument) -> None:
-    """Remove a server from the configuration. A backup of the file is kept."""
+    """Remove a server from the configuration.
+
+    A backup of the file is kept.
+    """
     own = own_config(invocation)
-    path = (_form(own, name), name)
+    path = _path(own, name)
     _write(own, lambda document: document.remove(path))
     data = {"file": str(own.file.path), "name": name, "removed": True}
     invocation.report(data, f"Removed {name!r} from {own.file.path}.")
@@ -120,13 +122,13 @@ def enable(invocation: Invocation, name: NameArgument) -> None:
 
 @command(shared=_SHARED)
 def disable(invocation: Invocation, name: NameArgument) -> None:
-    """Disable a server, and keep its entry."""
+    """Disable a server but keep its entry."""
     _switch(invocation, name, disabled=True)
 
 
 def _switch(invocation: Invocation, name: str, *, disabled: bool) -> None:
     own = own_config(invocation)
-    path = (_form(own, name), name)
+    path = _path(own, name)
 
     def edit(document: Document) -> None:
         entry = document.at(path)
@@ -148,14 +150,14 @@ def _switch(invocation: Invocation, name: str, *, disabled: bool) -> None:
     invocation.report({"file": str(own.file.path), "name": name, "disabled": disabled}, message)
 
 
-def _form(own: OwnConfig, name: str) -> str:
-    """Return the key that a server is under: `mcpServers` or `servers`."""
+def _path(own: OwnConfig, name: str) -> tuple[str, str]:
+    """Return the keys of a server's entry in the file."""
     if name not in own.servers:
         raise ServerNotFoundError(name, list(own.servers))
-    for form in ("mcpServers", "servers"):
+    for form in SERVER_FORMS:
         servers = own.document().value.get(form)
         if isinstance(servers, dict) and name in servers:
-            return form
+            return form, name
     raise ClientFileError(f"{own.file.path}: {name!r} is in a list of servers. Change it by hand.")
 
 
@@ -168,17 +170,19 @@ def _write(own: OwnConfig, edit: Callable[[Document], None]) -> None:
 @command(shared=_SHARED)
 async def trust(
     invocation: Invocation,
-    file: Annotated[Path | None, Argument(help="A project file; by default those in this folder.")] = None,
+    file: Annotated[
+        Path | None, Argument(metavar="FILE", help="A project file; by default those in this folder.")
+    ] = None,
     yes: YesOption = False,
     revoke: Annotated[bool, Option("--revoke", help="Stop trusting the file.")] = False,
     tools: Annotated[
         list[str] | None, Option("--tool", metavar="NAME", help="Accept this tool's changed definition.")
     ] = None,
 ) -> None:
-    """Trust this folder's project file, so that its servers can start.
+    """Trust a project file, so that its servers can start.
 
-    Shows what the file would start, asks, and records its hash: a changed file has to be trusted again. With --tool,
-    accepts a tool's changed definition.
+    Shows what the file would start, and asks. A file that changes has to be trusted again. With --tool, accepts a
+    tool's changed definition instead.
     """
     if tools:
         if file is not None or revoke:
@@ -192,15 +196,14 @@ async def trust(
 
 
 def _project_files(file: Path | None) -> list[Path]:
-    """Return the named file, or those in this folder."""
     names = join(PROJECT_FILES, "or")
     if file is not None and file.name not in PROJECT_FILES:
         raise UsageError(
-            f"{file} is not a project file; those are named {names}. Your own file needs no trust: pass it with --config."
+            f"{file} is not a project file ({names}). Your own configuration needs no trust; pass it with --config."
         )
     found = [Path(name).absolute() for name in PROJECT_FILES if os.path.lexists(name)]
     if file is None and not found:
-        raise UsageError(f"There is no {names} in this folder. Name the file.")
+        raise UsageError(f"There is no {names} in this folder.")
     return found if file is None else [file]
 
 
@@ -217,7 +220,7 @@ def _trust(path: Path, *, yes: bool) -> dict[str, Any]:
     if file.state == "trusted":
         note(f"{file.path} is already trusted.")
         return done
-    changed = "has changed; it " if file.state == "changed" else ""
+    changed = "has changed. It " if file.state == "changed" else ""
     note(f"{file.path} {changed}would add {plural(len(servers), 'server')}:")
     for server in servers:
         note("\n".join([f"  {one_line(server.name)}", *outline(_effects(server), "    ")]))
@@ -228,7 +231,7 @@ def _trust(path: Path, *, yes: bool) -> dict[str, Any]:
 
 
 def _effects(server: ServerConfig) -> dict[str, Any]:
-    """Return everything a server would do, in full: something may be hidden in what is cut off or invisible."""
+    """Return everything that a server would do, in full: cut or invisible text could hide something."""
     effects: dict[str, Any] = {
         "runs": None if server.command is None else shlex.join((server.command, *server.args)),
         "connects to": server.url,
@@ -236,7 +239,7 @@ def _effects(server: ServerConfig) -> dict[str, Any]:
         "with variables of": server.env_file,
         "sets": [f"{name}={shlex.quote(value)}" for name, value in server.env.items()],
         "sends": [f"{name}: {value}" for name, value in server.headers.items()],
-        "its annotations are believed": server.trust_annotations or None,
+        "trusts its annotations": server.trust_annotations or None,
         "disabled": server.disabled or None,
     }
     read = sorted(set(_VARIABLE.findall(f"{effects} {server.args}")) - _PREDEFINED)
@@ -262,7 +265,7 @@ async def _accept(gateway: Gateway, names: list[str], *, yes: bool) -> list[dict
 
 
 def _show_definition(name: str, snapshot: Snapshot) -> None:
-    """Show each changed part before and after, invisible characters escaped: they may be all that changed."""
+    """Show each changed part before and after, with invisible characters escaped."""
     from halflap.catalog import PARTS
 
     changed, accepted = snapshot.changed[name], snapshot.accepted[name]
@@ -286,17 +289,17 @@ async def login(
     invocation: Invocation,
     name: NameArgument,
     person: PersonOption = None,
-    browser: Annotated[bool, Option(help="Open the browser; otherwise only print the address.")] = True,
+    browser: Annotated[bool, Option(help="Open the browser, or only print the address.")] = True,
 ) -> None:
-    """Sign in to a server, with your browser.
+    """Sign in to a server with your browser.
 
-    Where the browser is on another machine, sign in there and paste the address that it ends at.
+    If the browser is on another machine, sign in there and paste the address that it ends at.
     """
     sign_in = _sign_in(invocation, name, person)
 
     async def show(url: str, redirect: Redirect) -> None:
         if browser and _has_display() and await asyncio.to_thread(webbrowser.open, url):
-            note(f"Sign in to {name!r} in your browser. If it did not open:")
+            note(f"Sign in to {name!r} in your browser. If it did not open, use this address:")
         else:
             note(f"Open this address in a browser, and sign in to {name!r}:")
         note(f"\n  {url}\n")
@@ -310,7 +313,7 @@ async def login(
 
 @command(shared=_SHARED)
 async def logout(invocation: Invocation, name: NameArgument, person: PersonOption = None) -> None:
-    """Sign out of a server: revoke and forget its tokens."""
+    """Sign out of a server: revoke and delete its tokens."""
     was_signed_in = await _sign_in(invocation, name, person).sign_out()
     message = f"Signed out of {name!r}." if was_signed_in else f"You were not signed in to {name!r}."
     invocation.report({"server": name, "signedOut": was_signed_in}, message)
@@ -324,9 +327,7 @@ def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
     if server is None:
         raise ServerNotFoundError(name, [one.name for one in config.servers])
     if server.url is None:
-        raise UsageError(
-            f"{name!r} is a program that Halflap starts; only servers with a `url` have a sign-in."
-        )
+        raise UsageError(f"{name!r} is started by a command; only servers with a `url` have a sign-in.")
     if any(header.lower() == "authorization" for header in server.headers):
         raise UsageError(
             f"{name!r} has an `Authorization` header in the configuration. Remove it to sign in."
@@ -338,7 +339,7 @@ def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
 
 
 def _read_answers(redirect: Redirect, loop: asyncio.AbstractEventLoop) -> None:
-    """Read pasted addresses until one is the answer; in a thread, which may wait for input forever."""
+    """Read pasted addresses until one is accepted; runs in a thread, because it blocks."""
 
     async def take(line: str) -> bool:
         return redirect.accept(line)
@@ -346,9 +347,9 @@ def _read_answers(redirect: Redirect, loop: asyncio.AbstractEventLoop) -> None:
     for line in filter(str.strip, sys.stdin):
         if asyncio.run_coroutine_threadsafe(take(line), loop).result():
             return
-        note("This is not the address that the sign-in ended at. It begins with " + redirect.uri)
+        note(f"This is not the address that the sign-in ended at, which begins with {redirect.uri}")
 
 
 def _has_display() -> bool:
-    """Without one, a browser for the terminal would be opened."""
+    """Without a display, `webbrowser` would open one in the terminal."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -53,13 +53,15 @@ _MARKS = ("blocked", "held", "unavailable", "changed")
 async def list_tools(
     invocation: Invocation,
     server: ServerOption = None,
-    everything: Annotated[bool, Option("--all", "-a", help="Include tools that can't be called.")] = False,
+    everything: Annotated[bool, Option("--all", "-a", help="Include blocked and held tools.")] = False,
     refresh: Annotated[bool, Option("--refresh", help="Ask the servers again, and report changes.")] = False,
-    profile: Annotated[str | None, Option(metavar="NAME", help="Only what this profile may use.")] = None,
+    profile: Annotated[
+        str | None, Option(metavar="NAME", help="Only tools that this profile may use.")
+    ] = None,
 ) -> None:
     """List the tools of all servers.
 
-    The list is cached; only servers that were never listed are started.
+    Uses the cached lists; a server that was never listed is started.
     """
     config = invocation.config()
     names = [one.name for one in config.servers]
@@ -67,7 +69,7 @@ async def list_tools(
     if server is not None and server not in {*names, *OWN}:
         raise ServerNotFoundError(server, names)
     async with invocation.gateway(config) as gateway:
-        with working("Listing the servers' tools"):
+        with working("Listing tools"):
             changes = await gateway.refresh() if refresh else None
             await list_unlisted(gateway)
         rows = [
@@ -84,9 +86,11 @@ async def list_tools(
     invocation.show(rows, Table(["tool", "description"], table))
     if sys.stdout.isatty() and not invocation.as_json:
         note(f"{plural(len(rows), 'tool')}, {plural(len({row['server'] for row in rows}), 'server')}")
-    for word in ("added", "removed", "changed") if changes is not None else ():
-        if tools := getattr(changes, word):
-            note(f"{word}: {', '.join(tools)}")
+    for word, tools in asdict(changes).items() if changes is not None else ():
+        if tools:
+            note(f"{word.capitalize()}: {', '.join(tools)}")
+    if any(one.name == server and one.disabled for one in config.servers):
+        note(f"Server {server!r} is disabled. Enable it: halflap enable {server}")
     for name in sorted(sign_ins if server is None else {server} & {*sign_ins}):
         note(f"Signed in to {name!r}: {', '.join(map(describe_sign_in, sign_ins[name]))}")
     if not config.servers:
@@ -120,7 +124,7 @@ def _rows(gateway: Gateway, profile: Profile | None) -> Iterator[dict[str, Any]]
 @command()
 async def search(
     invocation: Invocation,
-    query: Annotated[list[str], Argument(help="What the tool should do, or its name.")],
+    query: Annotated[list[str], Argument(metavar="WORDS", help="What the tool should do, or its name.")],
     limit: Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")] = 10,
     server: ServerOption = None,
 ) -> None:
@@ -135,16 +139,19 @@ async def search(
             invocation.show([asdict(hit) for hit in hits], lines)
         else:
             warn_about_servers(gateway, server)
-            more = "" if gateway.config.servers else f" No server is configured yet. {NO_SERVER_ADVICE}"
-            note(f"No tool found.{more}")
+            note(
+                "No tool found."
+                if gateway.config.servers
+                else f"No server is configured yet. {NO_SERVER_ADVICE}"
+            )
 
 
 @command()
-async def inspect(
-    invocation: Invocation,
-    name: ToolArgument,
-) -> None:
-    """Show what a tool takes and returns. With --json, the schemas are complete."""
+async def inspect(invocation: Invocation, name: ToolArgument) -> None:
+    """Show what a tool takes and returns.
+
+    With --json, the schemas are complete.
+    """
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             full = await resolve(gateway, name)
@@ -175,11 +182,9 @@ def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[s
     yield from ("", "takes:", *(f"  {line}" for line in schema.parameter_lines() or ["nothing"]))
     yield from ("", "returns:", *([f"  {returns}"] if returns else []))
     yield from ([f"  {described['note']}"] if "note" in described else [])
-    if "observedSchema" in described:
-        yield f"  Field by field: halflap schema show {described['name']}"
     yield from (f"  {drift_line(one)}" for one in described.get("drift", ()))
-    if said := described.get("instructions", "").splitlines():
-        yield from ("", "the server's instructions:", *(f"  {one_line(line, 500)}" for line in said))
+    if lines := described.get("instructions", "").splitlines():
+        yield from ("", "the server's instructions:", *(f"  {one_line(line, 500)}" for line in lines))
 
 
 @command()
@@ -189,13 +194,16 @@ async def call(
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
 ) -> None:
-    """Call a tool and print its result. The exit code is 1 if the tool reports an error."""
+    """Call a tool and print its result.
+
+    The exit code is 1 if the tool reports an error.
+    """
     async with invocation.gateway() as gateway:
         with working(f"Calling {one_line(name)}"):
             name = await resolve(gateway, name)
             schema = (await gateway.inspect(name))["inputSchema"] if arguments else {}
             given = given_arguments(arguments, json_arguments, schema)
-            context = CallContext(unconfirmed="`halflap call` can't ask; `halflap run` can")
+            context = CallContext(unconfirmed="`halflap call` can't ask for confirmation; `halflap run` can")
             result = await gateway.call_tool(name, given, context)
         # Printed before the servers stop, which may take longer than the call.
         if invocation.as_json:

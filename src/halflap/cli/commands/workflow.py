@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import Invocation, command, group
-from halflap.cli.options import OutputOption, key_values, read_at_most, write_text
+from halflap.cli.options import OutputOption, key_values, read_input, write_text
 from halflap.cli.output import Table, note, one_line, outline, print_json, print_lines, working
 from halflap.core.errors import UsageError, WorkflowError
 from halflap.workflows.analysis.compare import compare as compare_nets
@@ -31,7 +31,6 @@ from halflap.workflows.yawl import read_yawl, write_yawl
 
 workflow = group("workflow", "Check, score, optimise, draw, convert and run workflows.")
 _OFFLINE = ("json",)
-_MAX_BYTES = 10_000_000
 _MAX_SHOWN = 30
 """Activities in a matrix for people."""
 _REPORTED = ("transformations", "metrics", "validation", "engine", "evaluations", "notes")
@@ -208,7 +207,7 @@ def convert(
 
 def read_workflow(file: Path) -> Specification:
     """Read a workflow with its sub-nets from JSON or YAWL's XML."""
-    data = read_at_most(file, _MAX_BYTES)
+    data = read_input(file)
     with _naming(file):
         text = decoded(data)
         if text.lstrip().startswith("<"):
