@@ -16,7 +16,7 @@ from typer import Argument, Option
 from halflap.cli.command import Invocation, command
 from halflap.cli.options import YesOption, confirm
 from halflap.cli.output import describe_sign_in, note, one_line, print_json, print_lines, visible
-from halflap.clients.documents import CannotEditError, snippet
+from halflap.clients.documents import CannotEditError, Document, snippet
 from halflap.clients.files import FileText, back_up, read_file, replace_file
 from halflap.clients.imports import Import, OwnConfig, gather, plan_import, read_own_config
 from halflap.clients.install import (
@@ -34,10 +34,10 @@ from halflap.clients.places import CLIENTS, Place, project_places, user_places
 from halflap.clients.translate import read_entry
 from halflap.config import Config, Scope, load_config, user_config_dir, user_data_dir, user_file
 from halflap.core.errors import ClientFileError, UsageError
-from halflap.core.text import plural
+from halflap.core.text import join, plural
 from halflap.gateway import NO_SERVER_ADVICE, sign_ins
 
-DryRunOption = Annotated[bool, Option("--dry-run", help="Only show what would be written.")]
+DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be written, and write nothing.")]
 
 
 @command(shared=("config", "json"))
@@ -45,13 +45,13 @@ def init(
     invocation: Invocation,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
-    project: Annotated[bool, Option("--project", help="Also import from this folder's files.")] = False,
+    project: Annotated[bool, Option("--project", help="Also import from files in this folder.")] = False,
 ) -> None:
     """Import MCP servers from your other clients.
 
     Reads the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex, Gemini CLI, Zed, Cline and Goose,
-    shows what it would add to Halflap's configuration, and asks. The clients' files are not changed. Run it again at
-    any time: it only adds what is new.
+    shows what it would add to Halflap's configuration, and asks. The clients' files are not changed. Running it again
+    only adds what is new.
     """
     own, scope = own_config(invocation), Scope.of()
     target = own.file.path
@@ -71,11 +71,13 @@ def init(
     if written:
         note(f"Written: {target}")
     elif not plan.new:
-        nothing = "No MCP servers to import. Add one: halflap add NAME -- COMMAND"
-        note(f"Nothing new: {target} stays as it is." if plan.present else nothing)
+        nothing = "No MCP servers found. Add one: halflap add NAME -- COMMAND"
+        note(f"Nothing new; {target} is unchanged." if plan.present else nothing)
     sign_in, signed_in = _show_sign_ins(plan)
     if written:
-        note("Next: `halflap doctor` checks the servers; `halflap install CLIENT` adds Halflap to a client.")
+        note(
+            "Next: check the servers with `halflap doctor`, and add Halflap to a client with `halflap install`."
+        )
     if invocation.as_json:
         data = {
             "file": str(target),
@@ -131,7 +133,7 @@ def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invoca
 
 
 def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[str]]:
-    """Return entries as in the file with their secrets redacted, and the names of those that have any."""
+    """Return the entries as text with secrets redacted, and the names of entries that have secrets."""
     from halflap.calls import Redactor, configured_secrets
 
     secrets = {}
@@ -146,19 +148,18 @@ def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple
 @command(shared=("config", "json"))
 def install(
     invocation: Invocation,
-    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")],
-    move: Annotated[bool, Option("--move", help="Remove the servers that Halflap has, too.")] = False,
+    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {join(CLIENTS, 'or')}.")],
+    move: Annotated[bool, Option("--move", help="Also remove the servers that Halflap has.")] = False,
     undo_it: Annotated[bool, Option("--undo", help="Restore the client's original file.")] = False,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Add Halflap to a client.
 
-    Shows the change to the client's file, and asks. The rest of the file stays as it is, and a backup is kept; --undo
-    restores it.
+    Shows the change to the client's file, and asks. The rest of the file is unchanged; --undo restores it.
     """
     if client not in CLIENTS:
-        raise UsageError(f"There is no client {client!r}. Choose from {', '.join(CLIENTS)}.")
+        raise UsageError(f"{client!r} is not a supported client. Use {join(CLIENTS, 'or')}.")
     if undo_it and (move or invocation.config_file is not None):
         raise UsageError("--undo can't be combined with --move or --config.")
     place = next(one for one in user_places(sys.platform, os.environ) if one.client.slug == client)
@@ -170,7 +171,9 @@ def install(
 
 def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -> dict[str, Any]:
     if is_temporary(sys.executable):
-        note("Halflap runs from a temporary folder here. Install it (pipx install halflap) to keep it there.")
+        note(
+            "Halflap runs from a temporary folder, which the client may not find later. Install it with pipx."
+        )
     config, scope, data_dir = invocation.config_file, Scope.of(), user_data_dir()
     starting = own_command(sys.executable, config, scope.home)
     entry = entry_for(place.client.slug, starting, own_variables(os.environ))
@@ -179,7 +182,7 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
 
     def install(file: FileText) -> str:
         nonlocal work
-        # Read again each time: a client must not get a command that fails, nor lose what Halflap no longer has.
+        # Loaded each time: the configuration must be valid, and still have the servers that are moved.
         servers = load_config(config).servers
         work = install_into(file, place, entry, scope, configured=servers if move else None, earlier=earlier)
         return work.after
@@ -194,7 +197,7 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
         preview = [] if invocation.as_json else [*lines, *(f"  - {one_line(name)}" for name in moved)]
         written = write_change(before, install, preview=preview, **how)
     else:
-        note(f"Nothing to do: {place.file} stays as it is.")
+        note(f"Nothing to do; {place.file} is unchanged.")
     if written:
         write_receipt(data_dir, place.file, work.receipt)
         note(f"Installed in {place.client.label}. Restart it if it is running.")
@@ -212,9 +215,11 @@ def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
     moved, is_exact = [path[-1] for path in receipt.moved], receipt.is_exact(before)
     lines = [f"{place.file}:"]
     if is_exact:
-        lines.append("  delete it: there was no such file" if receipt.original is None else "  restore it")
+        lines.append(
+            "  delete it, since it did not exist before" if receipt.original is None else "  restore it"
+        )
     else:
-        lines.append("  It has changed since: those changes stay, and only Halflap's are undone.")
+        lines.append("  It was changed since. Those changes stay; only Halflap's are undone.")
         lines += [f"  - {receipt.name}", *(f"  + {one_line(name)}" for name in moved)]
     preview = [] if invocation.as_json else lines
     backups = f"Backups are in {data_dir / 'backups'}."
@@ -239,9 +244,9 @@ def write_change(
     dry_run: bool = False,
     preview: Iterable[str] = (),
 ) -> bool:
-    """Write what `edit` makes of a file, if that is confirmed; None deletes it. Return whether it was written.
+    """Write the edited file after confirmation, or delete it for None; return whether it was written.
 
-    Clients write their files at any time. If one did while the question was open, the edit is made again.
+    If a client changed the file while the question was open, the edit is repeated on the new content.
     """
     after = edit(before)
     if lines := list(preview):
@@ -264,3 +269,9 @@ def own_config(invocation: Invocation) -> OwnConfig:
     scope = Scope.of()
     path = user_file(invocation.config_file, scope)[0] or user_config_dir() / "config.yaml"
     return read_own_config(path, scope)
+
+
+def edit_config(own: OwnConfig, edit: Callable[[Document], None]) -> None:
+    document = own.document()
+    edit(document)
+    write_change(own.file, lambda _: document.text, yes=True)

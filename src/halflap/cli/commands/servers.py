@@ -10,7 +10,7 @@ import shlex
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from halflap.cli.command import Invocation, command
-from halflap.cli.commands.clients import own_config, write_change
+from halflap.cli.commands.clients import edit_config, own_config
 from halflap.cli.options import YesOption, confirm, key_values, resolve
 from halflap.cli.output import describe_sign_in, note, one_line, outline, print_json, visible
 from halflap.clients.translate import read_entry
@@ -82,7 +82,7 @@ def add(
     if problem:
         raise UsageError(problem)
     path = _path(own, name) if name in own.servers else ("mcpServers", name)
-    _write(own, lambda document: document.put(path, entry))
+    edit_config(own, lambda document: document.put(path, entry))
     data = {"file": str(own.file.path), "name": name, "entry": entry}
     check = f"Check it: halflap doctor {shlex.quote(name)}"
     invocation.report(data, f"Added {name!r} to {own.file.path}. {check}")
@@ -109,7 +109,7 @@ def remove(invocation: Invocation, name: NameArgument) -> None:
     """
     own = own_config(invocation)
     path = _path(own, name)
-    _write(own, lambda document: document.remove(path))
+    edit_config(own, lambda document: document.remove(path))
     data = {"file": str(own.file.path), "name": name, "removed": True}
     invocation.report(data, f"Removed {name!r} from {own.file.path}.")
 
@@ -145,7 +145,7 @@ def _switch(invocation: Invocation, name: str, *, disabled: bool) -> None:
     if own.servers[name].disabled is disabled:
         message = f"{name!r} is already {word}."
     else:
-        _write(own, edit)
+        edit_config(own, edit)
         message = f"{word.capitalize()} {name!r} in {own.file.path}."
     invocation.report({"file": str(own.file.path), "name": name, "disabled": disabled}, message)
 
@@ -159,12 +159,6 @@ def _path(own: OwnConfig, name: str) -> tuple[str, str]:
         if isinstance(servers, dict) and name in servers:
             return form, name
     raise ClientFileError(f"{own.file.path}: {name!r} is in a list of servers. Change it by hand.")
-
-
-def _write(own: OwnConfig, edit: Callable[[Document], None]) -> None:
-    document = own.document()
-    edit(document)
-    write_change(own.file, lambda _: document.text, yes=True)
 
 
 @command(shared=_SHARED)
