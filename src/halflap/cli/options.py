@@ -40,7 +40,7 @@ ToolArgument = Annotated[
     str, Argument(metavar="TOOL", help="The tool's name; a unique short name is enough.")
 ]
 NewNameArgument = Annotated[str, Argument(metavar="NAME", help="Lower-case letters, digits and _.")]
-ForceOption = Annotated[bool, Option("--force", help="Replace what has that name.")]
+ForceOption = Annotated[bool, Option("--force", help="Replace an existing one of that name.")]
 ArgumentsOption = Annotated[
     list[str] | None,
     Option("--arg", "-a", metavar="KEY=VALUE", help="An argument; JSON, unless the tool expects text."),

@@ -1,4 +1,4 @@
-"""`halflap run` and `halflap scripts`: run programs in the sandbox, and save them under a name."""
+"""`halflap run` and `halflap scripts`: run programs in the sandbox, and save them as scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from typer import Argument, Exit, Option
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
     ArgumentsOption,
+    ForceOption,
     JsonArgumentsOption,
+    NewNameArgument,
     YesOption,
     confirm,
     confirmed,
@@ -42,26 +44,26 @@ if TYPE_CHECKING:
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).", has_default=True)
 _SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
-NameArgument = Annotated[str, Argument(help="The script's name.")]
+NameArgument = Annotated[str, Argument(metavar="NAME", help="The script's name.")]
 
 
 @command()
 async def run(
     invocation: Invocation,
     what: Annotated[
-        str, Argument(metavar="FILE_OR_NAME", help="A Python file, a saved script, or - for stdin.")
+        str, Argument(metavar="FILE | NAME", help="A Python file, - for stdin, or a saved script.")
     ],
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
     yes: YesOption = False,
-    check: Annotated[bool, Option("--check-only", help="Check the program; don't run it.")] = False,
+    check: Annotated[bool, Option("--check-only", help="Check the program without running it.")] = False,
 ) -> None:
     """Run a program or a saved script in the sandbox.
 
-    Prints its output, then what its main() returned, as JSON. The exit code is 1 if it failed.
+    Prints the program's output, then the value that its main() returned, as JSON. The exit code is 1 if it failed.
     """
     if what == json_arguments == "-":
-        raise UsageError("Only one of the program and its arguments can come from stdin.")
+        raise UsageError("Program and arguments can't both come from stdin.")
     is_file = what == "-" or os.sep in what or what.endswith(".py") or Path(what).is_file()
     code = _read_code(what) if is_file else None
     config = invocation.config()
@@ -108,7 +110,7 @@ async def _run(
         for execution in cancelled:
             _report(invocation, execution)
         raise
-    # Printed before the servers stop, which may take longer than the run.
+    # Printed before the servers stop, which may take a moment.
     _report(invocation, execution)
     return execution.ok
 
@@ -151,7 +153,7 @@ def _show_check(invocation: Invocation, checked: Checked) -> bool:
     if lines or invocation.as_json:
         invocation.show({"ok": is_ok, **data, "skipped": checked.skipped}, lines)
     if checked.skipped is not None:
-        note(f"The program could not be checked: {checked.skipped}.")
+        note(f"The program was not checked: {checked.skipped}.")
     elif not lines:
         note("No mistakes found.")
     else:
@@ -168,7 +170,7 @@ def _read_code(file: str) -> str:
 
 @contextmanager
 def _about(file: str) -> Iterator[None]:
-    """Name the file in each line of an error."""
+    """Prefix each line of an error with the file."""
     try:
         yield
     except ScriptError as error:
@@ -179,7 +181,10 @@ def _about(file: str) -> Iterator[None]:
 @scripts.callback(invoke_without_command=True)
 @command(shared=_SHARED, default=True)
 async def list_scripts(invocation: Invocation) -> None:
-    """List the saved scripts, and broken ones with the reason. `halflap run NAME` runs one."""
+    """List the saved scripts.
+
+    Broken ones are listed with the reason. `halflap run NAME` runs a script.
+    """
     async with invocation.gateway() as gateway:
         saved, snapshot = await gateway.scripts.saved(), gateway.snapshot
     rows = [_described(script) for script in saved.valid.values()]
@@ -198,7 +203,7 @@ async def list_scripts(invocation: Invocation) -> None:
     if lines or invocation.as_json:
         invocation.show(rows, lines)
     else:
-        note("No scripts are saved yet. Save one: halflap scripts save NAME FILE")
+        note("No scripts yet. Save one: halflap scripts save NAME FILE")
 
 
 def _described(script: Script) -> dict[str, Any]:
@@ -218,15 +223,15 @@ def _described(script: Script) -> dict[str, Any]:
 @command(shared=_SHARED)
 async def save(
     invocation: Invocation,
-    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
+    name: NewNameArgument,
     file: Annotated[str, Argument(help="A Python file, or - for stdin.", metavar="FILE")],
-    force: Annotated[bool, Option("--force", help="Replace the script of that name.")] = False,
+    force: ForceOption = False,
 ) -> None:
-    """Save a program under a name, as a tool.
+    """Save a program as a script, which is also a tool.
 
-    Its parameters are those of its main(). It is not run.
+    The tool's parameters are those of the program's main(). The program is not run.
     """
-    # Saving changes a definition, which need not be logged.
+    # Otherwise the catalogue logs that a definition has changed.
     logging.getLogger("halflap.catalog.catalog").setLevel(logging.ERROR)
     code = _read_code(file)
     async with invocation.gateway() as gateway:
@@ -241,7 +246,7 @@ async def show(invocation: Invocation, name: NameArgument) -> None:
     """Show the code of a saved script."""
     async with invocation.gateway() as gateway:
         script = await gateway.scripts.find(name)
-    # Something may be hidden in invisible characters.
+    # Invisible characters could hide something.
     lines = [visible(line) for line in script.code.expandtabs().splitlines()]
     if invocation.as_json or sys.stdout.isatty():
         invocation.show({**_described(script), "code": script.code}, lines)

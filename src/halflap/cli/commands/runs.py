@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SHOWN_ID = 16
 _LAST = "last"
-"""Names the newest run; identifiers are hexadecimal."""
+"""The newest run; real identifiers are hexadecimal."""
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])\Z")
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SECOND = 1_000
@@ -37,12 +37,12 @@ _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
 _SHARED = ("config", "json")
 
-runs = group("runs", "List, show and delete the runs of programs.", has_default=True)
+runs = group("runs", "List, show and delete recorded runs.", has_default=True)
 
 
 @asynccontextmanager
 async def _recorded(invocation: Invocation, otherwise: str) -> AsyncIterator[Gateway]:
-    # A store that cannot be opened is an error here, reported below.
+    # A store that can't be opened is an error here.
     logging.getLogger("halflap.store").setLevel(logging.ERROR)
     async with Gateway.open(invocation.config(), refresh_stale=False) as gateway:
         if gateway.store_trouble is not None:
@@ -56,7 +56,7 @@ async def list_runs(
     invocation: Invocation,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")] = 20,
 ) -> None:
-    """List the runs of programs, newest first."""
+    """List recorded runs, newest first."""
     async with _recorded(invocation, "The recorded runs can't be read.") as gateway:
         found = await gateway.runs(limit)
     headings = ["run", "when", "outcome", "time", "calls", "code"]
@@ -81,10 +81,10 @@ def _row(run: RunRecord) -> list[str]:
 @command(shared=_SHARED)
 async def show(
     invocation: Invocation,
-    identifier: Annotated[str, Argument(metavar="ID", help="The run's id, its beginning, or `last`.")],
-    only_output: Annotated[bool, Option("--output", help="Print only the program's output.")] = False,
+    identifier: Annotated[str, Argument(metavar="ID", help="A run's id or its beginning, or `last`.")],
+    only_output: Annotated[bool, Option("--output", help="Print only the output.")] = False,
 ) -> None:
-    """Show a run: its code, its output and its calls."""
+    """Show a run: code, output and calls."""
     exclusive(output=only_output, json=invocation.as_json)
     async with _recorded(invocation, "The recorded runs can't be read.") as gateway:
         if identifier == _LAST:
@@ -108,17 +108,17 @@ async def show(
 async def purge(
     invocation: Invocation,
     older_than: Annotated[
-        str | None, Option(metavar="AGE", help="Delete older runs: 30m, 12h, 7d, 4w.")
+        str | None, Option(metavar="AGE", help="Delete runs older than 30m, 12h, 7d, 4w, …")
     ] = None,
     everything: Annotated[bool, Option("--all", help="Delete all runs.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete recorded runs and calls, also from the disk."""
+    """Delete recorded runs and calls for good."""
     if (older_than is None) == (not everything):
-        raise UsageError("Use either --older-than 7d or --all.")
+        raise UsageError("Use either --older-than AGE or --all.")
     match = _AGE.match((older_than or "0m").strip().lower())
     if match is None:
-        raise UsageError(f"--older-than {older_than!r} is not an age. Write 30m, 12h, 7d or 4w.")
+        raise UsageError(f"{older_than!r} is not an age. Write 30m, 12h, 7d or 4w.")
     before = None if everything else time.time() - float(match[1]) * _SECONDS[match[2]]
     what = "all runs and calls" if everything else f"runs and calls older than {older_than}"
     confirm(f"Delete {what}?", "Nothing was deleted.", yes=yes)
@@ -137,7 +137,7 @@ def _run_data(run: RunRecord) -> dict[str, Any]:
 
 
 def _call_data(call: CallRecord) -> dict[str, Any]:
-    """Return a call within its run, with arguments and result as data."""
+    """Return a call of a run, with parsed arguments and result."""
     data = {key: value for key, value in asdict(call).items() if key not in {"run", "principal"}}
     for key in ("arguments", "result"):
         data[key] = None if data[key] is None else json.loads(data[key])
@@ -149,7 +149,7 @@ def _camel(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(run: RunRecord, calls: Sequence[CallRecord]) -> dict[str, Any]:
-    """Return the same for people: without identifiers, and with long values shortened."""
+    """Return a run for people: without identifiers, and with long values cut."""
     output = run.output or ""
     cut = len(output) - _MAX_OUTPUT
     more = f"\n… {plural(cut, 'more character')}; --output shows all" if cut > 0 else ""
@@ -179,7 +179,7 @@ def _shown_call(call: CallRecord) -> dict[str, Any]:
     result = json.loads(call.result) if call.result else {}
     value = json.dumps(result.get("structuredContent", result.get("content")), ensure_ascii=False)
     return {
-        # A call of an unknown tool names no server.
+        # A call of an unknown tool has no server.
         "tool": ": ".join(filter(None, (call.server, call.tool))),
         "outcome": f"{outcome}, {_duration(call)}",
         "arguments": call.arguments and one_line(call.arguments, _MAX_VALUE),

@@ -1,4 +1,4 @@
-"""`halflap schema` and `halflap backfill`: show, share, forget and learn what tools return."""
+"""`halflap schema` and `halflap backfill`: what tools return, learned from results and logs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _MAX_BAD = 20
 _MB = 1_000_000
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
 
-schema = group("schema", "Show, share and forget what is known about tools' results.")
-OptionalTool = Annotated[str | None, Argument(help="Only this tool.")]
+schema = group("schema", "Show, share and forget learned result schemas.")
+OptionalTool = Annotated[str | None, Argument(metavar="TOOL", help="Only this tool.")]
 
 
 @schema.command()
 @command()
 async def show(invocation: Invocation, name: ToolArgument) -> None:
-    """Show what a tool returns, declared and learned."""
+    """Show a tool's declared and learned result schema."""
     async with invocation.gateway() as gateway:
         with working(f"Looking up {one_line(name)}"):
             name = await resolve(gateway, name)
@@ -75,7 +75,7 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
 @schema.command()
 @command()
 async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
-    """List tools whose results changed, or break their declared schema."""
+    """List tools whose results changed or break their declared schema."""
     async with invocation.gateway() as gateway:
         wanted = None if name is None else gateway.snapshot.find(await resolve(gateway, name))
         key = () if wanted is None else (wanted.server, wanted.original_name)
@@ -99,11 +99,15 @@ async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
 async def forget(
     invocation: Invocation,
     name: OptionalTool = None,
-    server: Annotated[str | None, Option("--server", "-s", help="All tools of this server.")] = None,
-    origin: Annotated[str | None, Option(help="Only from live, backfill or import.")] = None,
+    server: Annotated[
+        str | None, Option("--server", "-s", metavar="NAME", help="All tools of this server.")
+    ] = None,
+    origin: Annotated[
+        str | None, Option(metavar="ORIGIN", help="Only what was learned live, by backfill or by import.")
+    ] = None,
     yes: YesOption = False,
 ) -> None:
-    """Forget what was learned about a tool, a server, or from an origin."""
+    """Forget what was learned about a tool or server, or from an origin."""
     if name is None and server is None and origin is None:
         raise UsageError("Name a tool, or use --server or --origin.")
     if name is not None and server is not None:
@@ -132,11 +136,12 @@ async def forget(
 @command(shared=("config", "verbose"))
 async def export_learned(
     invocation: Invocation,
-    file: Annotated[Path | None, Argument(help="The file to write; by default stdout.")] = None,
+    file: Annotated[Path | None, Argument(metavar="FILE", help="By default stdout.")] = None,
 ) -> None:
-    """Write what was learned, for another gateway to import.
+    """Export what was learned, for another gateway.
 
-    It contains names of servers, tools and fields, and values of tag fields; with learning.values, other values, too.
+    The export has the names of servers, tools and fields and the values of tag fields; with `learning.values`, other
+    values as well.
     """
     async with invocation.gateway() as gateway:
         data = await gateway.learned.export()
@@ -147,9 +152,12 @@ async def export_learned(
 @command()
 async def import_learned(
     invocation: Invocation,
-    file: Annotated[Path, Argument(help="A file from `halflap schema export`, or - for stdin.")],
+    file: Annotated[Path, Argument(metavar="FILE", help="From `halflap schema export`, or - for stdin.")],
 ) -> None:
-    """Import what another gateway learned. Importing it again changes nothing."""
+    """Import what another gateway learned.
+
+    Importing the same file again changes nothing.
+    """
     config, text = invocation.config(), read_input(file)
     try:
         data = parse_json(text.decode("utf-8-sig"))
@@ -169,7 +177,7 @@ async def import_learned(
     }
     found = f"{plural(counts['observations'], 'result')} of {plural(counts['tools'], 'tool')}"
     new = f"Imported {found}, {imported.new} of them new." if imported.new else f"Nothing new in {found}."
-    own = f" {plural(imported.own, 'part')} came from this gateway." if imported.own else ""
+    own = f" {plural(imported.own, 'part')} came from this gateway itself." if imported.own else ""
     invocation.report(counts, new + own)
 
 
@@ -177,20 +185,25 @@ async def import_learned(
 async def backfill(
     invocation: Invocation,
     sources: Annotated[
-        list[str], Argument(metavar="SOURCE…", help="Files or folders; - for stdin; store: own records.")
+        list[str],
+        Argument(metavar="SOURCE…", help="Files or folders, - for stdin, or store: for own records."),
     ],
     server: Annotated[
-        str | None, Option("--server", "-s", metavar="NAME", help="The server of tools that have none.")
+        str | None, Option("--server", "-s", metavar="NAME", help="The server of tools that name none.")
     ] = None,
-    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, max=1024, help="Number of processes.")] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show what would be learned; store nothing.")] = False,
+    jobs: Annotated[
+        int | None, Option("--jobs", "-j", min=1, max=1024, metavar="N", help="Number of processes.")
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show what would be learned, and store nothing.")
+    ] = False,
 ) -> None:
-    """Learn what tools return from logs.
+    """Learn from logs what tools return.
 
     Reads traces, conversations with models, and MCP messages.
     """
     if server is not None and not server.strip():
-        raise UsageError("--server is empty. Give the name of a server, as in `halflap list`.")
+        raise UsageError("--server needs the name of a server.")
     async with Gateway.open(invocation.config()) as gateway:
         with working("Reading") as update:
             work = await gateway.learned.backfill(
@@ -216,7 +229,7 @@ async def backfill(
     if summary.is_stopped and not summary.count("refused"):
         raise Exit(INTERRUPTED)
     if troubled:
-        # Wrong usage if the only problem is that --server is missing.
+        # A missing --server is wrong usage.
         lacks_server = all(one.found.nameless and not one.found.observations for one in troubled)
         raise Exit(2 if lacks_server else 1)
 
@@ -232,17 +245,17 @@ def _lines(summary: Summary) -> Iterator[str]:
         {
             "new schemas": summary.schemas("new"),
             "changed schemas": summary.schemas("changed"),
-            "sources counted before": summary.count("known") or None,
+            "sources read before": summary.count("known") or None,
             "servers not configured yet": unknown,
         }
     )
     if summary.is_stopped and not summary.count("refused"):
-        kept = "" if summary.dry_run else " What was done is stored; run the same command to continue."
+        kept = "" if summary.dry_run else " What was learned is stored; run the command again to continue."
         yield f"Interrupted.{kept}"
 
 
 def _remarks(source: SourceReport) -> Iterator[str]:
-    """Yield what a person should know about a source; each follows its name."""
+    """Yield remarks about a source; each follows its name."""
     found = source.found
     yield from (f":{bad.line}: {visible(bad.reason)}" for bad in found.bad[:_MAX_BAD])
     if found.bad_count > _MAX_BAD:
@@ -250,7 +263,7 @@ def _remarks(source: SourceReport) -> Iterator[str]:
     if found.other:
         yield f": {plural(found.other, 'line')} in an unknown format, first in line {found.first_other}."
     if found.unpaired:
-        yield f": {found.unpaired:,} calls without a result or results without a call were skipped."
+        yield f": {found.unpaired:,} calls without a result, or the reverse, were skipped."
     if found.nameless and found.observations:
         tools = join(map(visible, found.nameless_tools), limit=5)
         yield f": {plural(found.nameless, 'result')} of tools without a server skipped: {tools}."
