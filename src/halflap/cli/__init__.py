@@ -1,8 +1,7 @@
 """The terminal face.
 
-Read `app` first: which command is where. `command` is the form of every command (shared options, errors, exit codes),
-`options` has options that several commands share and `output` everything that is printed; the commands themselves are
-in `commands`, a module per group.
+Read `app` first: it lists the commands and their modules in `commands`. `command` has what all commands share (options,
+errors, exit codes), `options` what several share, and `output` prints.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ def main() -> None:
     """Run the command line."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # A stream that is closed: the next file to be opened would get its descriptor.
+            # For a closed stream: otherwise the next opened file would get its descriptor.
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 -- for the whole process
     try:
         from halflap.cli.app import run

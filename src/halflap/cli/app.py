@@ -1,4 +1,4 @@
-"""The command line: which command is where, and how usage errors are shown."""
+"""The command line: which command is in which module, and how usage errors are reported."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ COMMANDS = {
 
 
 class _Commands(TyperGroup):
-    """Loads each command only when it is used."""
+    """Imports each command only when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the library passes it
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | TyperGroup | None:
         if cmd_name not in COMMANDS:
-            # Load all, so that the library can suggest the right one.
+            # Load all, so that typer can suggest a similar one.
             for name in COMMANDS:
                 self.get_command(ctx, name)
             return None
@@ -93,7 +93,7 @@ app = typer.Typer(
 
 
 def run() -> None:
-    """Run the command; usage errors have the same form as all others."""
+    """Run a command; report usage errors like all others."""
     if isinstance(sys.stdout, TextIOWrapper):
         # Escape characters that the terminal's encoding lacks.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -117,7 +117,7 @@ def _report_usage_error(error: typer.TyperException) -> None:
     if "--json" in sys.argv[1:]:
         print_json({"error": True, "code": UsageError.code, "message": message})
     elif context is not None and message == context.get_help():
-        # There was no command.
+        # Called without a command.
         note(message)
     else:
         usage = "" if context is None else f"{context.get_usage()}\n"

@@ -1,4 +1,4 @@
-"""The form of every command: the options that most share, the gateway, and errors as messages and exit codes."""
+"""What all commands share: options, the gateway, and errors as messages and exit codes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _USAGE_CODES = frozenset(
         "workflow",
     ]
 )
-"""Beside `UsageError`, these exit with 2; all others exit with 1."""
+"""These exit with 2, like `UsageError`; all others exit with 1."""
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _NOT_WRITTEN: OtherCode = "output-not-written"
 INTERRUPTED = 128 + signal.SIGINT
@@ -54,30 +54,31 @@ _SHARED: Mapping[str, Any] = {
     "config": Annotated[
         Path | None, typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE")
     ],
-    "json": Annotated[bool, typer.Option("--json", help="Print the data as JSON.")],
-    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Log what happens to stderr.")],
+    "json": Annotated[bool, typer.Option("--json", help="Print JSON.")],
+    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Log to stderr.")],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The shared options of one command that was run, and what they do."""
+    """The shared options of a running command, and what they do."""
 
     config_file: Path | None = None
     as_json: bool = False
     verbose: bool = False
 
     def config(self) -> Config:
-        """Read the configuration, and print its warnings."""
+        """Load the configuration, and print its warnings."""
         from halflap.config import load_config
 
         config = load_config(self.config_file)
         for warning in config.warnings:
             note(f"Note: {warning}")
         for file in config.pending:
-            what = "is not trusted yet" if file.state == "new" else "has changed since it was trusted"
-            note(f"Note: {file.path.name} in this folder {what}, so its servers are not used.")
-            note("Review it: halflap trust")
+            what = "is not trusted" if file.state == "new" else "has changed since you trusted it"
+            note(
+                f"Note: {file.path.name} in this folder {what}; its servers are not used. Review it: halflap trust"
+            )
         return config
 
     @asynccontextmanager
@@ -88,7 +89,7 @@ class Invocation:
             yield gateway
 
     def show(self, data: Any, view: Table | Iterable[str] | None = None) -> None:
-        """Print data as JSON if asked to, else the view: a table or lines, by default an outline of the data."""
+        """Print data as JSON, or a table or lines for people, by default an outline of the data."""
         if self.as_json:
             print_json(data)
         elif isinstance(view, Table):
@@ -97,7 +98,7 @@ class Invocation:
             print_lines(outline(data) if view is None else view)
 
     def report(self, data: Any, message: str) -> None:
-        """Print data as JSON if asked to, else a message to stderr."""
+        """Print data as JSON, or a message to stderr."""
         if self.as_json:
             print_json(data)
         else:
@@ -105,7 +106,7 @@ class Invocation:
 
 
 def group(name: str, text: str, *, has_default: bool = False) -> typer.Typer:
-    """Return a group of commands. Without a subcommand it prints its help, or does what `@command(default=True)` does."""
+    """Return a group of commands; without a subcommand it prints help, unless `has_default`."""
     found = typer.Typer(
         name=name, help=text, no_args_is_help=not has_default, add_completion=False, rich_markup_mode=None
     )
@@ -116,9 +117,9 @@ def group(name: str, text: str, *, has_default: bool = False) -> typer.Typer:
 def command(
     *, shared: Collection[str] = ("config", "json", "verbose"), default: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Make a function a command. It gets an `Invocation` first, may be a coroutine, and gains the shared options.
+    """Make a function or coroutine function a command with the shared options.
 
-    Errors become messages and exit codes: 1 failed, 2 wrong usage.
+    Its first parameter is the `Invocation`. Errors become messages and exit codes: 1 failed, 2 wrong usage.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
@@ -157,13 +158,13 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
     try:
         found = work()
         if inspect.iscoroutine(found):
-            # SIGTERM ends it as Ctrl-C does, so that it can still report what was done.
+            # SIGTERM works like Ctrl-C, so that the command can still report what was done.
             signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
             asyncio.run(found)
     except HalflapError as error:
         _fail(error, as_json=as_json)
     except BrokenPipeError:
-        # As in `halflap list | head`.
+        # For example `halflap list | head`.
         stop_writing()
         raise typer.Exit(0) from None
     except OSError as error:
@@ -178,7 +179,7 @@ def _reported(work: Callable[[], Any], *, as_json: bool) -> None:
 
 @contextmanager
 def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C, so that what is known is reported; the next one ends everything."""
+    """Call `stop` on the first Ctrl-C, so that results so far are reported; the second one interrupts."""
     loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
@@ -196,17 +197,17 @@ def _fail(error: HalflapError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json(_error_data(error))
     else:
-        # Escaped, not cleaned: an invisible character may be what is wrong.
+        # Invisible characters are escaped: they may be what is wrong.
         shown = visible(str(error), kept="\n\t")
         note(f"Error [{error.code}]: {shown}")
-    # While a server is down, it is unknown whether the name is wrong.
+    # The name may be right if its server is down.
     is_down = isinstance(error, ToolNotFoundError) and error.unavailable_reason is not None
     is_usage = isinstance(error, UsageError) or (error.code in _USAGE_CODES and not is_down)
     raise typer.Exit(2 if is_usage else 1)
 
 
 def _error_data(error: HalflapError) -> dict[str, Any]:
-    """Return an error as JSON; those of configurations and workflows with each problem."""
+    """Return an error as JSON, with all problems of a configuration or workflow."""
     data: dict[str, Any] = {"error": True, "code": error.code, "message": str(error)}
     if isinstance(error, ConfigError):
         data["problems"] = [

@@ -1,4 +1,4 @@
-"""What commands print: data on stdout, everything else on stderr."""
+"""Print data to stdout, and everything else to stderr."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _PIPE_WIDTH = 100_000
 
 
 def safe(text: str) -> str:
-    """Remove terminal escapes and everything invisible except line breaks and tabs."""
+    """Remove terminal escapes and invisible characters, except line breaks and tabs."""
     return text if text.isascii() and text.isprintable() else clean(text, len(text))
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    """Spell out invisible characters: they may be what matters."""
+    """Escape invisible characters, where they may matter."""
     return text if text.isascii() and text.isprintable() else spelled_out(text, 10 * len(text), keep=kept)
 
 
 def one_line(text: str, longest: int = 200) -> str:
     """Return the first line of a text, shortened and safe."""
-    # Some characters are not shown, so more than the shown length is looked at.
+    # Read more than is shown, since invisible characters are removed.
     lines = (safe(line[: 8 * longest]).replace("\t", " ").strip() for line in text.splitlines())
     return shorten(next((line for line in lines if line), ""), longest)
 
 
 def note(text: str) -> None:
-    """Print a message to stderr, apart from the data."""
+    """Print a message to stderr."""
     sys.stderr.write(safe(text) + "\n")
     sys.stderr.flush()
 
 
 def write(text: str, *, exact: bool = False) -> None:
-    """Print text to stdout. On a terminal it is made safe; in a pipe `exact` keeps it as it is."""
+    """Print text to stdout, made safe; with `exact`, a pipe gets it unchanged."""
     sys.stdout.write(text if exact and not sys.stdout.isatty() else safe(text))
     sys.stdout.flush()
 
@@ -70,7 +70,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print JSON; invisible characters are written as escapes."""
+    """Print JSON with invisible characters escaped."""
     plain = not sys.stdout.encoding.lower().startswith("utf")
     text = json.dumps(value, indent=2, ensure_ascii=plain)
     hidden = (letter for letter in set(text) if letter != "\n" and visible(letter) != letter)
@@ -80,12 +80,12 @@ def print_json(value: Any) -> None:
 
 
 def stop_writing() -> None:
-    """Send the rest of the output nowhere; the exit code stays meaningful."""
+    """Discard further output, so that the exit code stays meaningful."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def data_console() -> Console:
-    """Return a console for stdout that reads nothing as markup, and wraps no lines in a pipe."""
+    """Return a console for stdout without markup, and without line wraps in a pipe."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
@@ -94,7 +94,7 @@ def data_console() -> Console:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headings: aligned on a terminal, separated by tabs in a pipe. The last column is cut, or wrapped."""
+    """Aligned columns on a terminal, where the last one is cut or wrapped; tab-separated lines in a pipe."""
 
     headings: Sequence[str]
     rows: Iterable[Sequence[str]]
@@ -119,7 +119,7 @@ class Table:
                 no_wrap=True,
                 min_width=width,
             )
-        # Names are never cut: they are there to be copied. On a narrow terminal, lines get longer than it.
+        # Only the last column is cut, so that names can be copied; on a narrow terminal, lines get too long.
         taken = sum(widths) + 2 * len(widths)
         console.width = max(console.width, taken + _MIN_LAST_COLUMN)
         table.add_column(self.headings[-1], no_wrap=not self.wrap, max_width=console.width - taken)
@@ -129,7 +129,7 @@ class Table:
 
 
 def outline(data: Any, indent: str = "") -> Iterator[str]:
-    """Yield JSON data as indented lines for people. What is empty is left out."""
+    """Yield JSON data as indented lines, without empty values."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             name = f"{indent}{_words(key)}:"
@@ -148,7 +148,7 @@ def outline(data: Any, indent: str = "") -> Iterator[str]:
 
 
 def _short(value: Any) -> str | None:
-    """Return a value that fits into a line; None if it doesn't, or is empty."""
+    """Return a value as one line; None if it is empty or does not fit."""
     if isinstance(value, Mapping):
         given = {key: one for key, one in value.items() if one is not None}
         if any(isinstance(one, Mapping | list | tuple) for one in given.values()):
@@ -175,7 +175,7 @@ def _scalar(value: Any) -> str:
 
 
 def drift_line(drift: Mapping[str, Any]) -> str:
-    """Describe in a line what drifted, or how results break the declared schema."""
+    """Describe a drift, or a breach of the declared schema, in one line."""
     where = one_line(drift["path"]) or "the result"
     what = f"{drift['what'].replace('-', ' ')}, was {drift['before']}, is {drift.get('now')}"
     if "times" in drift:
@@ -185,7 +185,7 @@ def drift_line(drift: Mapping[str, Any]) -> str:
 
 
 def describe_sign_in(row: Mapping[str, Any]) -> str:
-    """Return who is signed in, and until when unless the sign-in renews itself."""
+    """Return who is signed in, and until when, unless it renews itself."""
     who = row["person"] or "you"
     if row["expiresAt"] is None or row["renewsItself"]:
         return one_line(who)
@@ -200,7 +200,7 @@ def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on a terminal; yields a function that changes its text."""
+    """Show a spinner on a terminal; yield a function that changes its text."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -217,9 +217,9 @@ class _Formatter(logging.Formatter):
 
 
 def set_up_logging(*, verbose: bool, servers: bool = False) -> None:
-    """Log to stderr: our warnings; with `verbose` everything of ours, and the libraries' warnings.
+    """Log our warnings to stderr; with `verbose`, also our info messages and the libraries' warnings.
 
-    Most commands report the servers' troubles themselves, so these are logged only with `servers`.
+    Most commands report failures of servers themselves, so these are logged only with `servers`.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter("halflap: %(message)s"))

@@ -87,7 +87,7 @@ class WebPage:
         link = self._sign_in.new_link(url)
         if self._opened is not None:
             self._opened(link)
-        return f"Page, signed in once by this link: {link}"
+        return f"Web page (this link signs you in once): {link}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""`halflap doctor` and `halflap explain`: find out what is wrong."""
+"""`halflap doctor` and `halflap explain`."""
 
 from __future__ import annotations
 
@@ -44,16 +44,15 @@ _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 @command()
 async def doctor(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
-    log: Annotated[bool, Option("--log", help="Show the last lines of each server's stderr.")] = False,
+    servers: Annotated[list[str] | None, Argument(metavar="SERVER", help="Only these servers.")] = None,
+    log: Annotated[bool, Option("--log", help="Also show the end of each server's log.")] = False,
 ) -> None:
-    """Check everything, and show what is wrong and what to do.
+    """Check everything, and show what is wrong and how to fix it.
 
-    Starts each server. The exit code is 0 if all is well, 1 if there is a problem, 2 for wrong usage. Hints are not
-    problems.
+    Starts every server. The exit code is 1 if there is a problem; hints don't count.
     """
     if not invocation.verbose:
-        # The report has it all.
+        # The report has everything that would be logged.
         logging.getLogger("halflap").setLevel(logging.CRITICAL)
     stop = asyncio.Event()
     async with Gateway.open(load_config(invocation.config_file)) as gateway:
@@ -85,15 +84,15 @@ def _tokenizer() -> Any:
 
 
 def count_tokens(text: str) -> int | None:
-    """Return the number of tokens that a text costs a model; None if no tokenizer is installed."""
+    """Return the number of tokens in a text, or None without a tokenizer."""
     if (tokenizer := _tokenizer()) is None:
         return None
-    # `encode` would read the names of special tokens as such; a server may send lone surrogates, which have no tokens.
+    # `encode` would interpret names of special tokens; lone surrogates can't be encoded.
     return len(tokenizer.encode_ordinary(text.encode(errors="replace").decode()))
 
 
 def _add_tokens(examined: dict[str, Any], gateway: Gateway) -> None:
-    """Count what all definitions would cost a model, and what Halflap's own tools cost."""
+    """Count the tokens of all upstream definitions, and of Halflap's own tools."""
     from halflap.server import Front
 
     rows, by_server = examined["servers"], gateway.snapshot.by_server
@@ -138,7 +137,7 @@ def _show(examined: Mapping[str, Any], *, log: bool) -> None:
     if examined["servers"]:
         rows = sorted(examined["servers"], key=lambda row: (row["healthy"], row["state"] == "disabled"))
         headings = ["server", "state", "tools", "output known", "start", "tokens"]
-        # Without a tokenizer, the last column is empty.
+        # The last column is empty without a tokenizer.
         shown = len(headings) if any(row.get("tokens") for row in rows) else -1
         Table(headings[:shown], [_server_row(row)[:shown] for row in rows]).print()
         console.print()
@@ -168,7 +167,7 @@ def _server_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what people want to know besides the findings."""
+    """Return facts besides the findings."""
     tokens, edges, learning = examined["tokens"], examined["edges"], examined["learning"]
     sandbox, store = examined["sandbox"], examined["store"]
     counted = tokens and tokens["definitions"]["tokens"]
@@ -181,7 +180,7 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
         "output schemas": examined["outputs"],
         "tokens": cost or (tokens and tokens["toCount"]),
         "links": f"{edges['total']:,} between tools" if edges else "too many tools to count them",
-        "learned from": learned if learning["enabled"] else "nothing: off (learning.enabled)",
+        "learned from": learned if learning["enabled"] else "nothing (learning.enabled is off)",
         "drift": [f"{one['tool']}: {drift_line(one)}" for one in examined["drift"]],
         "sandbox": sandbox
         and (sandbox["trouble"] or [sandbox["name"], *sandbox["layers"], *sandbox["notes"]]),
@@ -194,9 +193,11 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
 @command(shared=("json",))
 def explain(
     invocation: Invocation,
-    code: Annotated[str | None, Argument(help="A code, as in `Error [usage]`; all without one.")] = None,
+    code: Annotated[
+        str | None, Argument(metavar="CODE", help="As in `Error [usage]`; by default all.")
+    ] = None,
 ) -> None:
-    """Explain the code of an error, or of something that doctor found."""
+    """Explain the code of an error or of a finding of doctor."""
     texts = explanations()
     if code is None:
         firsts = {one: _first_sentence(text) for one, text in texts.items()}
@@ -207,12 +208,12 @@ def explain(
     if asked not in texts:
         near = closest(asked, list(texts))
         meant = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no code {code!r}.{meant} `halflap explain` lists them all.")
+        raise UsageError(f"There is no code {code!r}.{meant} `halflap explain` lists all codes.")
     invocation.show({"code": asked, "text": texts[asked]}, [asked, "", _plain(texts[asked])])
 
 
 def explanations() -> dict[str, str]:
-    """Return the text of each code, in Markdown: those of docs/errors.md and docs/doctor.md."""
+    """Return the explanation of each code, in Markdown."""
     errors = files("halflap").joinpath("errors.md").read_text(encoding="utf-8")
     found = {match[1]: match[2].strip() for match in _HEADING.finditer(errors)}
     for code, rule in rules().items():

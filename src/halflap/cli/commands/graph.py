@@ -1,4 +1,4 @@
-"""`halflap graph` and `halflap suggest`: links between tools, and workflows made of them."""
+"""`halflap graph` and `halflap suggest`: links between tools, and plans over them."""
 
 from __future__ import annotations
 
@@ -26,19 +26,21 @@ from halflap.gateway import NO_SERVER_ADVICE
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
 
-graph = group("graph", "Show links between tools: which results can be which arguments.", has_default=True)
+graph = group("graph", "Show which results can be passed as which arguments.", has_default=True)
 
 
 @graph.callback(invoke_without_command=True)
 @command(default=True)
 async def show_graph(
     invocation: Invocation,
-    tool: Annotated[str | None, Option("--tool", "-t", help="Only links of this tool.")] = None,
+    tool: Annotated[
+        str | None, Option("--tool", "-t", metavar="TOOL", help="Only links of this tool.")
+    ] = None,
     form: Annotated[
         Literal["mermaid", "dot"] | None, Option("--format", "-f", help="Draw a diagram.")
     ] = None,
 ) -> None:
-    """Show which results can be which arguments: as a table, a diagram or data."""
+    """Show which results can be passed as which arguments."""
     exclusive(json=invocation.as_json, format=form)
     async with invocation.gateway() as gateway:
         with working("Finding links between tools"):
@@ -54,7 +56,6 @@ async def show_graph(
     if form is not None:
         from halflap.graph.draw import edges_dot, edges_mermaid
 
-        # Tools without links would only clutter the diagram.
         linked = {name: tools[name] for edge in edges for name in (edge.source, edge.target)}
         write((edges_dot if form == "dot" else edges_mermaid)(edges, dict(sorted(linked.items()))))
         return
@@ -64,7 +65,7 @@ async def show_graph(
     if edges or invocation.as_json:
         invocation.show(data, (line for edge in data["edges"] for line in _edge_lines(edge)))
     else:
-        note("No links between tools are known. `halflap graph explain A B` says why, for two of them.")
+        note("No links found. `halflap graph explain TOOL TOOL` explains why two tools are not linked.")
 
 
 def _edge_lines(edge: Mapping[str, Any]) -> Iterator[str]:
@@ -93,23 +94,30 @@ async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgu
 @command()
 async def suggest(
     invocation: Invocation,
-    goal: Annotated[list[str] | None, Argument(help="Words to search for, in any language.")] = None,
-    want: Annotated[list[str] | None, Option("--want", "-w", help="Plan for this tool or field.")] = None,
-    have: Annotated[
-        list[str] | None, Option(metavar="NAME=VALUE", help="A value; NAME alone if it comes later.")
+    goal: Annotated[
+        list[str] | None, Argument(metavar="WORDS", help="What to search for, in any language.")
     ] = None,
-    may_change: Annotated[bool, Option("--may-change", help="Allow steps that change something.")] = False,
-    limit: Annotated[int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number.")] = None,
-    program: Annotated[bool, Option("--program", help="Print the best one's program alone.")] = False,
-    net: Annotated[bool, Option("--net", help="Print the best one as a workflow alone.")] = False,
+    want: Annotated[
+        list[str] | None, Option("--want", "-w", metavar="NAME", help="The tool or field to plan for.")
+    ] = None,
+    have: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=VALUE", help="An available value; NAME alone to fill in later."),
+    ] = None,
+    may_change: Annotated[bool, Option("--may-change", help="Allow tools that change something.")] = False,
+    limit: Annotated[
+        int | None, Option("--limit", "-n", min=1, max=10, metavar="N", help="Maximum number of suggestions.")
+    ] = None,
+    program: Annotated[bool, Option("--program", help="Print only the program of the best one.")] = False,
+    net: Annotated[bool, Option("--net", help="Print only the best one, as a workflow.")] = False,
 ) -> None:
-    """Suggest how to combine tools, as a program.
+    """Suggest a program that combines tools.
 
     The exit code is 1 if nothing was found.
     """
     exclusive(json=invocation.as_json, program=program, net=net)
     if not goal and not want:
-        raise UsageError("Describe a goal in words, or name a tool or field with --want.")
+        raise UsageError("Give words to search for, or a tool or field with --want.")
     async with invocation.gateway() as gateway:
         with working("Planning"):
             values = _available(have or [], await gateway.graph())
@@ -150,7 +158,7 @@ def _value(name: str, text: str, graph: Graph) -> Any:
     types = [slot.type for slot in slots if words_of(slot.path[-1].key) == words_of(name)]
 
     def fits(value: Any) -> bool:
-        # With a list of what is taken, the call is made for each item.
+        # A list of matching values means one call for each.
         each = value if isinstance(value, list) else [value]
         return any(admits(kind, value) or all(admits(kind, one) for one in each) for kind in types)
 
@@ -160,9 +168,9 @@ def _value(name: str, text: str, graph: Graph) -> Any:
 def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for number, one in enumerate([*found["suggestions"], *found["changes"]], 1):
         if number == len(found["suggestions"]) + 1:
-            yield "These may change something, and have a program once named with --want:"
+            yield "These may change something. Name one with --want to get its program:"
         missing = ", ".join(dict.fromkeys(one_line(lack["parameter"]) for lack in one["missing"]))
-        state = f"not complete: fill in {missing}" if missing else f"confidence {one['confidence']:.2f}"
+        state = f"incomplete: fill in {missing}" if missing else f"confidence {one['confidence']:.2f}"
         yield f"{number}. {' → '.join(map(one_line, one['tools']))}  ({state})"
         if one.get("signature"):
             yield f"   {one_line(one['signature'], 300)}"
@@ -170,5 +178,5 @@ def _suggestion_lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"   Not used: {one_line(unused['name'])}: {one_line(unused['why'], 300)}"
     yield from outline({"missing": found["missing"]})
     if found["suggestions"]:
-        yield from ("", "The program of the first; --json has every step and where its values come from:", "")
+        yield from ("", "The program of the first (--json shows where each value comes from):", "")
         yield found["suggestions"][0]["program"].rstrip()

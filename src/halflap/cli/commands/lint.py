@@ -1,4 +1,4 @@
-"""`halflap lint`: find what makes servers' tools hard to compose."""
+"""`halflap lint`."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ if TYPE_CHECKING:
     from halflap.lint import Draft, Finding, LintServer, Report, ServerReport
 
 _STDIN_NAME = "tools"
-"""The name of a server from stdin."""
+"""The server's name if it is read from stdin."""
 _MAX_SHOWN = 3
-"""Findings shown per rule without --all, and fixes."""
+"""Findings shown per rule without --all, and best fixes."""
 _MAX_TEXT = 600
 _MIN_GAIN = 0.05
-"""Less would be shown as nothing."""
+"""Smaller gains would be shown as 0."""
 
 
 @command()
 async def lint(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
+    servers: Annotated[list[str] | None, Argument(metavar="SERVER", help="Only these servers.")] = None,
     file: Annotated[
-        Path | None, Option("--file", "-f", help="Lint a file of definitions; - for stdin.")
+        Path | None,
+        Option("--file", "-f", metavar="FILE", help="Lint definitions in a file, or - for stdin."),
     ] = None,
-    suggest: Annotated[bool, Option("--suggest", help="Draft missing output schemas from results.")] = False,
+    suggest: Annotated[
+        bool, Option("--suggest", help="Draft missing output schemas from recorded results.")
+    ] = False,
     everything: Annotated[bool, Option("--all", "-a", help="Show every finding with its fix.")] = False,
     fail_on: Annotated[
         Literal["error", "warning", "info", "never"] | None, Option(help="Override lint.fail_on.")
     ] = None,
 ) -> None:
-    """Lint MCP servers for what makes tools hard to compose.
+    """Find what makes the tools of MCP servers hard to compose.
 
-    The exit code is 1 if there is an error, or a server can't be reached; --fail-on makes it stricter.
+    The exit code is 1 if there is an error (see --fail-on) or a server can't be reached.
     """
     exclusive(file=file, suggest=suggest)
     if file is not None and servers:
@@ -57,13 +60,13 @@ async def lint(
         report, linted = _lint_file(file, config)
     else:
         async with invocation.gateway(config) as gateway:
-            with working("Listing the servers' tools"):
+            with working("Listing tools"):
                 live = await gateway.lint(servers or [])
         report, linted, unavailable = live.report, live.servers, live.unavailable
     if not unavailable and not any(one.tools for one in report.servers):
         names = join([one_line(one.server, 80) for one in report.servers], limit=20)
-        why = f"There are no tools in {names}" if names else f"No server is configured. {NO_SERVER_ADVICE}"
-        raise UsageError(f"{why}. With --file, a file of definitions can be linted.")
+        why = f"There are no tools in {names}." if names else f"No server is configured. {NO_SERVER_ADVICE}"
+        raise UsageError(f"{why}\nOr lint a file of definitions with --file.")
     if suggest:
         drafts = [draft for server in linted for draft in drafts_of(server)]
         show_drafts(invocation, drafts)
@@ -81,7 +84,7 @@ def _lint_file(file: Path, config: Config) -> tuple[Report, Sequence[LintServer]
     try:
         text = read_input(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is not UTF-8: byte {error.start + 1} can't be read.") from None
+        raise UsageError(f"{source} is not UTF-8 (byte {error.start + 1}).") from None
     read = read_definitions(text, _STDIN_NAME if str(file) == "-" else file.stem, source)
     return apply(read, config.lint), read
 
@@ -130,12 +133,12 @@ def show_drafts(invocation: Invocation, drafts: Sequence[Draft]) -> None:
         if one.schema is None:
             note(f"{one.tool}: {one.reason}")
     if not drafts:
-        note("Every tool declares what it returns.")
+        note("Every tool declares an output schema.")
 
 
 def _draft(one: Draft) -> Iterator[str]:
     yield f"# {one.tool}: from {plural(one.observations, 'result')}, confidence {one.confidence:.2f}"
     if one.is_wrapped:
-        yield "# Its results are not objects; return them under `result`, because MCP requires an object."
+        yield "# MCP requires an object: return the value under the key `result`."
     yield from ("", one.python, "")
     yield from (json.dumps({"outputSchema": one.schema}, indent=2, ensure_ascii=False), "")

@@ -17,7 +17,9 @@ from typer import Argument, Option
 from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import (
     ArgumentsOption,
+    ForceOption,
     JsonArgumentsOption,
+    NewNameArgument,
     YesOption,
     confirmed,
     given_arguments,
@@ -40,13 +42,18 @@ programs = group("programs", "List, show, run, export and optimise saved DSPy pr
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
-    str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
+    str,
+    Argument(
+        metavar="NAME", help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__")
+    ),
 ]
-ForceOption = Annotated[bool, Option("--force", help="Replace an existing program of that name.")]
 
 
 async def _list(invocation: Invocation) -> None:
-    """List the saved DSPy programs, and broken ones with the reason. DSPy need not be installed."""
+    """List the saved DSPy programs.
+
+    Broken ones are listed with the reason. DSPy need not be installed.
+    """
     async with invocation.gateway() as gateway:
         found, broken = await gateway.parts.dspy.usable()
     data = {
@@ -66,7 +73,7 @@ async def _list(invocation: Invocation) -> None:
     if lines or invocation.as_json:
         invocation.show(data, lines)
     else:
-        note("No DSPy programs are saved yet. Save one: halflap programs export MODULE:OBJECT NAME")
+        note("No DSPy programs yet. Save one: halflap programs export MODULE:OBJECT NAME")
 
 
 programs.callback(invoke_without_command=True)(command(shared=_SHARED, default=True)(_list))
@@ -76,7 +83,7 @@ programs.command(name="list")(command(shared=_SHARED)(_list))
 @programs.command()
 @command(shared=_SHARED)
 async def info(invocation: Invocation, name: NameArgument) -> None:
-    """Show a DSPy program: inputs and outputs, predictors and origin."""
+    """Show a DSPy program: inputs, outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
         program = await gateway.parts.dspy.find(name)
     spec, data = program.spec, program.info()
@@ -95,9 +102,9 @@ async def run(
     json_arguments: JsonArgumentsOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Run a DSPy program, and print its outputs as JSON.
+    """Run a DSPy program with the model of `programs.lm`.
 
-    It uses the model of `programs.lm`. With --json, they include the times of the run.
+    Prints the outputs as JSON. With --json, they include the times of the run.
     """
     async with invocation.gateway() as gateway:
         dspy, programs = gateway.parts.dspy, gateway.parts.programs
@@ -109,8 +116,8 @@ async def run(
             result = await dspy.execute(name, given, context)
     if not invocation.as_json:
         metadata = result.pop("_metadata")
-        cached = "; all answers were cached" if metadata["cache_hit"] else ""
-        note(f"It took {metadata['total_time_ms']:,.0f} ms{cached}.")
+        cached = ", all answers from the cache" if metadata["cache_hit"] else ""
+        note(f"Done in {metadata['total_time_ms']:,.0f} ms{cached}.")
     print_json(result)
 
 
@@ -118,9 +125,11 @@ async def run(
 @command()
 def export(
     invocation: Invocation,
-    what: Annotated[str, Argument(metavar="MODULE:OBJECT", help="A dspy.Module, found from this folder on.")],
-    name: Annotated[str, Argument(help="Its name: lower-case letters, digits and _.")],
-    version: Annotated[str, Option(help="Its version.")] = "1.0.0",
+    what: Annotated[
+        str, Argument(metavar="MODULE:OBJECT", help="A dspy.Module, importable from this folder.")
+    ],
+    name: NewNameArgument,
+    version: Annotated[str, Option(metavar="VERSION", help="Its version.")] = "1.0.0",
     wiring: Annotated[
         Path | None, Option(metavar="FILE", help="JSON that says which field feeds which.")
     ] = None,
@@ -128,8 +137,8 @@ def export(
 ) -> None:
     """Save a dspy.Module as a DSPy program.
 
-    Checks that the prompts are the same. This imports the module, so it runs your own code. Its steps must be
-    attributes of the module.
+    Imports the module, which runs your code, and checks that the saved program makes the same prompts. The steps must
+    be attributes of the module.
     """
     if find_spec("dspy") is None:
         raise UsageError(f"Exporting needs DSPy: {install_command('dspy')}")
@@ -142,7 +151,7 @@ def export(
     try:
         wires = None if wiring is None else json.loads(read_input(wiring))
     except ValueError as error:
-        raise UsageError(f"{wiring} is not JSON: {error}.") from None
+        raise UsageError(f"{wiring} is not valid JSON: {error}.") from None
 
     async def listed() -> dict[str, Tool]:
         async with invocation.gateway(config) as gateway:
@@ -162,21 +171,21 @@ def export(
 async def optimize(
     invocation: Invocation,
     name: NameArgument,
-    train: Annotated[Path, Option(metavar="FILE", help="JSON lines with inputs and right outputs.")],
-    metric: Annotated[str, Option(help="Compare: exact, exact:FIELD, or module:function.")],
+    train: Annotated[Path, Option(metavar="FILE", help="JSON lines with inputs and expected outputs.")],
+    metric: Annotated[str, Option(metavar="METRIC", help="exact, exact:FIELD, or module:function.")],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
         Option(help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
-    budget: Annotated[int | None, Option(min=1, help="How many answers GEPA may score.")] = None,
-    save_as: Annotated[str | None, Option(metavar="NAME", help="By default NAME_optimized.")] = None,
+    budget: Annotated[int | None, Option(min=1, metavar="N", help="How many answers GEPA may score.")] = None,
+    save_as: Annotated[str | None, Option(metavar="NEW_NAME", help="By default NAME_optimized.")] = None,
     force: ForceOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Optimise a DSPy program over examples.
+    """Optimise a DSPy program with examples.
 
-    The result is saved with its score. Old and new are scored on three tenths of the examples, which are held out.
-    Nothing is saved if the new one scores lower.
+    Three tenths of the examples are held out to score the old and the new program. The result is saved with its
+    score, unless it scores lower.
     """
     config = invocation.config()
     library = Library(config.programs.root)

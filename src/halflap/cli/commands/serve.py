@@ -1,4 +1,4 @@
-"""`halflap serve` and `halflap web`: run the MCP server, and open the web page."""
+"""`halflap serve` and `halflap web`: run the MCP server, open the web page."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ _SHARED = ("config", "verbose")
 async def serve(
     invocation: Invocation,
     http: Annotated[str | None, Option(metavar="HOST:PORT", help="Serve over HTTP instead of stdio.")] = None,
-    only: Annotated[str | None, Option(metavar="NAME", help="Serve one server as it is.")] = None,
+    only: Annotated[
+        str | None, Option(metavar="NAME", help="Serve only this server, with its own tools.")
+    ] = None,
     profile: Annotated[
-        str | None, Option(metavar="NAME", help="What clients may use that have no profile of their own.")
+        str | None, Option(metavar="NAME", help="The profile of clients without one of their own.")
     ] = None,
 ) -> None:
     """Run the MCP server.
 
-    Over stdio for one client, or over HTTP for many. Changes of the configuration file apply while it runs; clients
-    stay connected.
+    Serves one client over stdio, or many over HTTP. Changes of the configuration apply while it runs, and clients stay
+    connected.
     """
     set_up_logging(verbose=invocation.verbose, servers=True)
     from halflap.server import run_stdio
@@ -53,36 +55,33 @@ async def serve(
     config = config if profile is None else config.restricted_to(profile)
     if http is not None:
         if only is not None:
-            raise UsageError("Leave out --only: over HTTP, each server has its address, /servers/<name>/mcp.")
+            raise UsageError("Over HTTP, use the path /servers/<name>/mcp of a server instead of --only.")
         from halflap.server.http import run_http
 
         await run_http(config, http, note, load, _page(config))
         return
     if sys.stdin.isatty():
-        note(
-            "Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it. To try Halflap: halflap list"
-        )
+        note("Serving MCP on stdin and stdout, for an MCP client. Ctrl-C stops it.")
     await run_stdio(config, load, only=only)
 
 
 @command(shared=_SHARED)
 async def web(
     invocation: Invocation,
-    http: Annotated[str, Option(metavar="HOST:PORT", help="Where the page is served.")] = _ADDRESS,
+    http: Annotated[str, Option(metavar="HOST:PORT", help="The address of the page.")] = _ADDRESS,
     browser: Annotated[
-        bool, Option("--browser/--no-browser", help="Open it, or only print the link.")
+        bool, Option("--browser/--no-browser", help="Open the browser, or only print the link.")
     ] = True,
 ) -> None:
-    """Open the web page.
+    """Open the web page: servers, tools, links, runs and workflows.
 
-    It shows servers, tools, links, runs and workflows. If `halflap serve --http` runs at the address already, its
-    page is opened; otherwise this serves it, along with MCP, until Ctrl-C. The link works once; the browser stays
-    signed in.
+    Opens the page of a running `halflap serve --http`, or else serves it, along with MCP, until Ctrl-C. The link works
+    once; then the browser stays signed in.
     """
     set_up_logging(verbose=invocation.verbose, servers=True)
     config = invocation.config()
     if not config.web.enabled:
-        raise UsageError("The page is switched off: `web.enabled` in the configuration.")
+        raise UsageError("The page is disabled by `web.enabled: false` in the configuration.")
     from halflap.server.http import parse_address, run_http
     from halflap.web import SignIn
 
@@ -91,7 +90,7 @@ async def web(
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     if port and await asyncio.to_thread(_is_served, url):
         link = SignIn(config.data_dir / "web").new_link(url)
-        note(f"Page, signed in once by this link: {link}")
+        note(f"Web page (this link signs you in once): {link}")
         if opened is not None:
             await asyncio.to_thread(webbrowser.open, link)
         return
@@ -99,7 +98,7 @@ async def web(
 
 
 def _page(config: Config, opened: Callable[[str], object] | None = None) -> Callable[..., WebPage] | None:
-    """Return what makes the page for a server; None if it is switched off."""
+    """Return the page's factory, or None if the page is disabled."""
     if not config.web.enabled:
         return None
     from halflap.web import WebPage
@@ -108,12 +107,12 @@ def _page(config: Config, opened: Callable[[str], object] | None = None) -> Call
 
 
 def _open(link: str) -> None:
-    # In a thread: some browsers return only when they are closed.
+    # In a thread, since some browsers return only when they are closed.
     threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
 def _is_served(url: str) -> bool:
-    """Return whether a page of Halflap's answers at this address."""
+    """Return whether a Halflap page answers at this address."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with suppress(OSError, ValueError), direct.open(f"{url}/sign-in", timeout=_ANSWER_SECONDS) as answer:
         return answer.headers.get("Halflap-Page") is not None

@@ -36,10 +36,11 @@ _MAX_SHOWN = 30
 _REPORTED = ("transformations", "metrics", "validation", "engine", "evaluations", "notes")
 
 FileArgument = Annotated[
-    Path, Argument(help="A workflow, in JSON or YAWL's XML; - for stdin.", metavar="FILE")
+    Path, Argument(metavar="FILE", help="A workflow in JSON or YAWL's XML, or - for stdin.")
 ]
 PatternsOption = Annotated[
-    list[str] | None, Option("--pattern", "-p", help="One of sequential, parallel, choice, loop.")
+    list[str] | None,
+    Option("--pattern", "-p", metavar="PATTERN", help="sequential, parallel, choice or loop."),
 ]
 
 
@@ -48,8 +49,8 @@ PatternsOption = Annotated[
 def validate(invocation: Invocation, file: FileArgument) -> None:
     """Check whether a workflow is sound, and show its footprint.
 
-    Each failure comes with a trace that leads to it. The exit code is 1 if the workflow is not sound or that can't be
-    decided, and 2 if it is not a valid workflow.
+    Each failure comes with a trace. The exit code is 1 if the workflow is not sound or soundness can't be decided, and
+    2 if the file is not a valid workflow.
     """
     specification = _read_analysable(file)
     one = specification.net
@@ -81,7 +82,7 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         if known is not None and len(known.activities) <= _MAX_SHOWN:
             names = [f"{at} {one_line(name)}" for at, name in enumerate(known.activities, 1)]
             rows = [[name, *row] for name, row in zip(names, known.matrix(), strict=True)]
-            print_lines(["", "→ is directly followed by, ← follows directly, || both, # neither"])
+            print_lines(["", "→ directly followed by, ← directly follows, || both, # neither"])
             Table(["", *map(str, range(1, len(names) + 1))], rows).print()
         _print_notes(specification)
     if not judged.sound:
@@ -96,16 +97,16 @@ def compare(
     other: Annotated[Path, Argument(help="The workflow to compare it with.", metavar="OTHER")],
     mode: Annotated[
         Literal["strict", "balanced", "lenient"],
-        Option("--mode", "-m", help="Same traces, or 0.8 or 0.5 of the footprint."),
+        Option("--mode", "-m", help="Require the same traces, or 0.8 or 0.5 of the footprint."),
     ] = "balanced",
 ) -> None:
     """Check whether one workflow can replace another.
 
-    Compares traces, footprints, soundness, and the order of dependent tasks. The exit code is 1 if the second can't
-    replace the first. --json prints what gepa_validate_footprint answers.
+    Compares traces, footprints, soundness and the order of dependent tasks. The exit code is 1 if the second can't
+    replace the first. --json prints the answer of gepa_validate_footprint.
     """
     if str(file) == str(other) == "-":
-        raise UsageError("Only one of the two can come from stdin. Name a file for the other.")
+        raise UsageError("The workflows can't both come from stdin.")
     first, second = _read_analysable(file).net, _read_analysable(other).net
     with working(f"Comparing {one_line(first.id)} and {one_line(second.id)}"):
         found = compare_nets(first, second, mode)
@@ -119,8 +120,8 @@ def compare(
 def score(invocation: Invocation, file: FileArgument, pattern: PatternsOption = None) -> None:
     """Score a workflow, with recommendations.
 
-    Rates performance, maintainability and compliance. The exit code is 1 if it is not sound or that can't be decided.
-    --json prints what gepa_score_workflow answers.
+    Rates performance, maintainability and compliance. The exit code is 1 if the workflow is not sound or soundness
+    can't be decided. --json prints the answer of gepa_score_workflow.
     """
     one = _read_analysable(file).net
     with working(f"Scoring {one_line(one.id)}"):
@@ -137,14 +138,14 @@ def optimize(
     file: FileArgument,
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
-        Option("--target", "-t", help="Keep the traces (behavioral), or most of the footprint (balanced)."),
+        Option("--target", "-t", help="behavioral keeps the traces, balanced most of the footprint."),
     ] = "balanced",
     pattern: PatternsOption = None,
     constraint: Annotated[
         list[str] | None,
         Option(
             metavar="NAME=JSON",
-            help='One of max_cost=10, max_parallel=2, keep_order=[["first", "then"]], fixed=["task"].',
+            help='max_cost=10, max_parallel=2, keep_order=[["first", "then"]] or fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[
@@ -154,8 +155,8 @@ def optimize(
 ) -> None:
     """Optimise a workflow.
 
-    Reports each change, what is gained, and how similar the result is. The result goes to stdout or --output, the
-    report to stderr. --json prints what gepa_optimize_workflow answers.
+    The result goes to stdout or --output, a report of the changes to stderr. --json prints the answer of
+    gepa_optimize_workflow.
     """
     specification = _read_analysable(file)
     one = specification.net
@@ -164,7 +165,7 @@ def optimize(
             name: json.loads(text) for name, text in key_values("--constraint", constraint or []).items()
         }
     except ValueError as error:
-        raise UsageError(f"--constraint takes JSON, as in --constraint max_parallel=2: {error}.") from None
+        raise UsageError(f"--constraint takes JSON, as in max_parallel=2: {error}.") from None
     with working(f"Optimising {one_line(one.id)}"):
         found = optimize_net(one, Goal.of(target, constraints, pattern or []), engine=engine)
     data = found.response()
@@ -186,13 +187,13 @@ def convert(
     _: Invocation,
     file: FileArgument,
     form: Annotated[
-        Literal["json", "yawl", "mermaid", "dot"], Option("--to", help="JSON, YAWL's XML, or a picture.")
+        Literal["json", "yawl", "mermaid", "dot"], Option("--to", help="JSON, YAWL's XML, or a diagram.")
     ],
     output: OutputOption = None,
 ) -> None:
     """Convert a workflow between JSON and YAWL, or draw it.
 
-    In JSON, what it can't express is kept as the original XML; in YAWL, what that lacks goes into extendedAttributes.
+    Parts of YAWL that JSON can't express are kept as XML, and the reverse as extendedAttributes.
     """
     specification = read_workflow(file)
     texts = {
@@ -226,7 +227,7 @@ def _naming(file: Path) -> Iterator[None]:
 
 
 def _read_analysable(file: Path) -> Specification:
-    """Read a workflow to analyse its root net; unsupported or-gates are problems."""
+    """Read a workflow for analysis; unsupported or-gates are problems."""
     specification = read_workflow(file)
     with _naming(file):
         check_or_gates(specification)

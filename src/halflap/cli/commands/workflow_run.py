@@ -50,20 +50,20 @@ _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DO
 @command()
 async def run_workflow(
     invocation: Invocation,
-    file: Annotated[Path | None, Argument(help="A workflow whose tasks have tools; - for stdin.")] = None,
+    file: Annotated[Path | None, Argument(metavar="FILE", help="A workflow whose tasks have tools.")] = None,
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
     resume: Annotated[str | None, Option(metavar="RUN", help="Resume a failed or interrupted run.")] = None,
     again: Annotated[
-        list[str] | None, Option(metavar="TASK", help="With --resume: repeat this task.")
+        list[str] | None, Option(metavar="TASK", help="With --resume, repeat this task.")
     ] = None,
-    program: Annotated[bool, Option("--program", help="Print the program it becomes; run nothing.")] = False,
+    program: Annotated[bool, Option("--program", help="Print the program without running it.")] = False,
     yes: YesOption = False,
 ) -> None:
     """Run a workflow in the sandbox, or resume a run.
 
-    Tasks call their tools, in parallel where possible, and predicates choose. Prints the tasks' results as JSON. A
-    run that failed or was interrupted can be resumed; finished tasks are not repeated.
+    Tasks call their tools, in parallel where possible, and predicates decide choices. Prints the tasks' results as
+    JSON. A failed or interrupted run can be resumed; finished tasks are not repeated.
     """
     net: Net | None = None
     given: Mapping[str, Any] = {}
@@ -73,7 +73,7 @@ async def run_workflow(
             write_text(net_program(net, given), None)
             return
     elif file is not None or arguments or json_arguments or program:
-        raise UsageError("A run is resumed as it began: --resume takes no file, arguments or --program.")
+        raise UsageError("--resume takes no file, arguments or --program.")
     config = invocation.config()
     async with invocation.gateway(config) as gateway:
         if net is not None:
@@ -102,11 +102,11 @@ def _new_run(
     file: Path | None, pairs: Sequence[str] | None, text: str | None, again: Sequence[str] | None
 ) -> tuple[Net, Mapping[str, Any]]:
     if again:
-        raise UsageError("--again goes with --resume: a new run does every task anyway.")
+        raise UsageError("--again needs --resume.")
     if file is None:
-        raise UsageError("Name the file of a workflow, or a run with --resume.")
+        raise UsageError("Name a workflow's file, or a run with --resume.")
     if str(file) == text == "-":
-        raise UsageError("Only one of the workflow and its arguments can come from stdin.")
+        raise UsageError("Workflow and arguments can't both come from stdin.")
     net, given = read_workflow(file).net, given_arguments(pairs, text, {})
     check_runnable(net, given)
     return net, given
@@ -115,7 +115,7 @@ def _new_run(
 def _new_journal(config: Config, net: Net) -> Journal:
     record = config.traces.record
     if record != "full":
-        note(f"Note: This run can't be resumed after a crash, because `traces.record` is {record}.")
+        note(f"Note: This run can't be resumed after a crash: `traces.record` is {record}.")
     return Journal(new_id(), net, keeps=record == "full")
 
 
@@ -123,16 +123,16 @@ async def _recorded(gateway: Gateway, run: str) -> tuple[str, Journal, Mapping[s
     """Return the program of a recorded run, its journal and its arguments."""
     found, calls = await gateway.run(run)
     if found.kind != _KIND:
-        raise UsageError(f"Run {found.id} is not a workflow's but a {found.kind}'s.")
+        raise UsageError(f"Run {found.id} is of a {found.kind}, not of a workflow.")
     if found.outcome == "ok":
         raise UsageError(f"Run {found.id} is complete: `halflap runs show {found.id}`.")
     if found.outcome == RUNNING:
-        raise UsageError(f"Run {found.id} is still running. Wait for its end, then resume it.")
+        raise UsageError(f"Run {found.id} is still running.")
     code = found.code or ""
     if sha256(code.encode()).hexdigest() != found.code_hash:
         raise UsageError(
-            f"Run {found.id} can't be resumed: its program is not recorded in full, because `traces.record` was not "
-            "full or because it contains a secret. Run the workflow from the start."
+            f"Run {found.id} can't be resumed, because its program is not recorded in full: `traces.record` was not "
+            "full, or it contains a secret. Run the workflow from the start."
         )
     net, given = recorded_net(code)
     check_runnable(net, given)
@@ -145,7 +145,7 @@ async def _recorded(gateway: Gateway, run: str) -> tuple[str, Journal, Mapping[s
 async def _begun(
     gateway: Gateway, journal: Journal, given: Mapping[str, Any], again: Sequence[str], *, yes: bool
 ) -> CallContext:
-    """Check that all tools exist, begin or resume the journal, and ask about destructive tools."""
+    """Check the tools, begin or resume the journal, and ask about destructive tools."""
     strict, schemas = gateway.config.execution.check == "on", gateway.parts.tools.callable_schema
     tools = await check_tools(journal.net, dict(given), schemas, journal.done, strict=strict)
     journal.begin(again, tools)
@@ -156,7 +156,7 @@ async def _begun(
 def _report(
     invocation: Invocation, execution: Execution, journal: Journal, tools: Mapping[str, Tool]
 ) -> None:
-    """Print the results; of a failed run, the tasks that are done and how to resume it."""
+    """Print the results, or how to resume a failed run."""
 
     def value(task: str, result: Result) -> Any:
         tool = tools.get(journal.net.tasks[task].tool or "")
@@ -187,7 +187,7 @@ def _report(
         )
     else:
         if journal.recalled:
-            note(f"{plural(journal.recalled, 'call')} answered from the record.")
+            note(f"{plural(journal.recalled, 'call')} replayed from the earlier run.")
         if is_ok:
             print_json(data["results"])
             note(f"Done in {execution.duration_ms:,.0f} ms: {', '.join(map(one_line, data['trace']))}")
@@ -198,7 +198,7 @@ def _report(
 
 
 def _printed(execution: Execution) -> dict[str, Any] | None:
-    """Return what the program printed; None if it was stopped before."""
+    """Return what the program printed, or None if it was stopped."""
     if execution.outcome not in {"ok", "failed"}:
         return None
     try:
@@ -213,6 +213,6 @@ def _print_how_to_resume(journal: Journal) -> None:
         return
     doubtful = journal.doubtful()
     for task, what in doubtful.items():
-        note(f"'{one_line(task)}' {what} and may not be idempotent. Check whether it was done.")
+        note(f"'{one_line(task)}' {what} and may not be idempotent. Check whether it took effect.")
     again = "".join(f" --again {quote(task)}" for task in doubtful)
     note(f"Resume: halflap workflow run --resume {journal.run}{again}")
