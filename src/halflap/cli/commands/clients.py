@@ -109,7 +109,7 @@ def _show_sign_ins(plan: Import) -> tuple[list[str], dict[str, list[dict[str, An
     for name, rows in signed_in.items():
         note(f"Signed in to {one_line(name)}: {', '.join(map(describe_sign_in, rows))}")
     if missing:
-        note(f"Sign-in may be needed: {', '.join(map(one_line, missing))}. `halflap login NAME` signs in.")
+        note(f"May need a sign-in (halflap login NAME): {', '.join(map(one_line, missing))}")
     return missing, signed_in
 
 
