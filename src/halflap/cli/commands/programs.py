@@ -172,7 +172,7 @@ async def optimize(
     invocation: Invocation,
     name: NameArgument,
     train: Annotated[Path, Option(metavar="FILE", help="JSON lines with inputs and expected outputs.")],
-    metric: Annotated[str, Option(metavar="METRIC", help="exact, exact:FIELD, or module:function.")],
+    metric: Annotated[str, Option(metavar="METRIC", help="One of exact, exact:FIELD, module:function.")],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
         Option(help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),

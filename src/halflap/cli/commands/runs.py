@@ -108,7 +108,7 @@ async def show(
 async def purge(
     invocation: Invocation,
     older_than: Annotated[
-        str | None, Option(metavar="AGE", help="Delete runs older than 30m, 12h, 7d, 4w, …")
+        str | None, Option(metavar="AGE", help="Delete runs older than this: 30m, 12h, 7d, 4w.")
     ] = None,
     everything: Annotated[bool, Option("--all", help="Delete all runs.")] = False,
     yes: YesOption = False,

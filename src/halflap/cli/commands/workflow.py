@@ -40,7 +40,7 @@ FileArgument = Annotated[
 ]
 PatternsOption = Annotated[
     list[str] | None,
-    Option("--pattern", "-p", metavar="PATTERN", help="sequential, parallel, choice or loop."),
+    Option("--pattern", "-p", metavar="PATTERN", help="One of sequential, parallel, choice, loop."),
 ]
 
 
@@ -138,14 +138,18 @@ def optimize(
     file: FileArgument,
     target: Annotated[
         Literal["performance", "behavioral", "balanced"],
-        Option("--target", "-t", help="behavioral keeps the traces, balanced most of the footprint."),
+        Option(
+            "--target",
+            "-t",
+            help="What to keep: the traces (behavioral), or most of the footprint (balanced).",
+        ),
     ] = "balanced",
     pattern: PatternsOption = None,
     constraint: Annotated[
         list[str] | None,
         Option(
             metavar="NAME=JSON",
-            help='max_cost=10, max_parallel=2, keep_order=[["first", "then"]] or fixed=["task"].',
+            help='One of max_cost=10, max_parallel=2, keep_order=[["first", "then"]], fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[
