@@ -59,19 +59,27 @@ def test_lineage_is_exported_and_adds_nothing_where_it_comes_from() -> None:
     assert read_export(again, THERE) == Imported({}, 1, {})
 
 
+def flows_of(*rows: Any) -> list[Any]:
+    return [{"origin": f"{THERE}/{'0' * 16}", "flows": [*rows]}]
+
+
+ONE, TWO = ["s", "a", ""], ["s", "b", ""]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         7,
         [{"origin": "x", "flows": []}],
-        [{"origin": f"{THERE}/{'0' * 16}", "flows": [[["s", "a"], "x", ["s", "b"], "y", 1, 1]]}],
-        [{"origin": f"{THERE}/{'0' * 16}", "flows": []}] * 2,
-        [
-            {
-                "origin": f"{THERE}/{'0' * 16}",
-                "flows": [[["s", "a", ""], "x" * 2_000, ["s", "b", ""], "y", 1, 1]],
-            }
-        ],
+        flows_of() * 2,
+        flows_of([["s", "a"], "x", TWO, "y", 1, 1]),
+        flows_of([ONE, "x" * 2_000, TWO, "y", 1, 1]),
+        flows_of([ONE, "x", TWO, "y", 1]),
+        flows_of([ONE, "x", TWO, "y", 1, 2]),
+        flows_of([ONE, "x", TWO, "y", 0, 0]),
+        flows_of([ONE, "x", TWO, "y", 10**400, 1]),
+        flows_of([ONE, "x", TWO, "y", True, 1]),
+        flows_of(*[[ONE, "x", TWO, "y", 1, 1]] * 2),
     ],
 )
 def test_damaged_lineage_is_refused(wrong: Any) -> None:

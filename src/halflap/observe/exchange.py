@@ -6,19 +6,11 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    InstanceOf,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from halflap.core.errors import ShapeError, ShapeTooNewError
 from halflap.core.text import visible
-from halflap.graph.lineage import Lineage
+from halflap.graph.lineage import Count, Flow, Lineage
 from halflap.learn import Learned
 from halflap.observe.known import IMPORTED, known_of
 from halflap.store import ToolKey
@@ -30,24 +22,16 @@ FORMAT = "halflap-learned"
 VERSION = 1
 _MAX_NAME = 1_000
 _MAX_ENTRIES = 100_000
+_MAX_COUNT = 1 << 53
+"""What every database and every reader of JSON can represent."""
 _NOTHING_IMPORTED = "Nothing was imported; export it again."
 
 _Name = Annotated[str, StringConstraints(strict=True, max_length=_MAX_NAME)]
 _Required = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=_MAX_NAME)]
 _Origin = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{32}/[0-9a-f]{16}$")]
 _Tool = tuple[_Required, _Required, _Name]
-_Flow = tuple[_Tool, _Name, _Tool, _Name, Any, Any]
-
-
-_FLOWS = TypeAdapter(Annotated[list[_Flow], Field(max_length=_MAX_ENTRIES)])
-
-
-def _lineage(data: Any) -> Lineage:
-    rows = [
-        [list(source), one, list(target), other, *counts]
-        for source, one, target, other, *counts in _FLOWS.validate_python(data)
-    ]
-    return Lineage.from_json(rows).named(lambda tool: ToolKey(*tool))
+_Count = Annotated[int, Field(strict=True, ge=0, lt=_MAX_COUNT)]
+_Flow = tuple[_Tool, _Name, _Tool, _Name, _Count, _Count]
 
 
 class _Learned(BaseModel):
@@ -60,7 +44,7 @@ class _Learned(BaseModel):
 
 class _Flows(BaseModel):
     origin: _Origin
-    flows: Annotated[InstanceOf[Lineage], BeforeValidator(_lineage)]
+    flows: Annotated[list[_Flow], Field(max_length=_MAX_ENTRIES)]
 
 
 class _Header(BaseModel):
@@ -115,7 +99,13 @@ def exported(
     }
     if lineage:
         data["lineage"] = [
-            {"origin": _public_origin(origin, installation), "flows": one.to_json()}
+            {
+                "origin": _public_origin(origin, installation),
+                "flows": [
+                    [[*flow.source], flow.source_path, [*flow.target], flow.target_path, *count]
+                    for flow, count in sorted(one.counts.items())
+                ],
+            }
             for origin, one in lineage.items()
         ]
     return data
@@ -134,22 +124,22 @@ def read_export(data: Any, installation: str, *, values: bool = False) -> Import
     Values are left out without `values`, and if the file was exported without them.
     """
     file = _validated(data)
-    own = f"{installation}/"
     shapes: dict[str, dict[ToolKey, Learned]] = {}
     for entry in file.learned:
         key, learned = _read_shapes(entry)
-        if entry.origin.startswith(own):
-            continue
-        kept = shapes.setdefault(f"{IMPORTED}{entry.origin}", {})
-        if key in kept:
+        known = shapes.setdefault(entry.origin, {})
+        if key in known:
             raise ShapeError(f"The export has an entry twice. {_NOTHING_IMPORTED}")
-        kept[key] = learned if values and file.values else learned.without_values()
-    lineage = {f"{IMPORTED}{one.origin}": one.flows for one in file.lineage if not one.origin.startswith(own)}
-    origins = [one.origin for one in file.lineage]
-    if len(set(origins)) < len(origins):
+        known[key] = learned if values and file.values else learned.without_values()
+    lineage = {one.origin: _read_flows(one) for one in file.lineage}
+    if len(lineage) < len(file.lineage):
         raise ShapeError(f"The export has an origin twice. {_NOTHING_IMPORTED}")
-    own_origins = [*origins, *(one.origin for one in file.learned)]
-    return Imported(shapes, sum(one.startswith(own) for one in own_origins), lineage)
+    own = f"{installation}/"
+    return Imported(
+        {f"{IMPORTED}{origin}": one for origin, one in shapes.items() if not origin.startswith(own)},
+        sum(origin.startswith(own) for origin in (*(one.origin for one in file.learned), *lineage)),
+        {f"{IMPORTED}{origin}": one for origin, one in lineage.items() if not origin.startswith(own)},
+    )
 
 
 def _validated(data: Any) -> _Export:
@@ -182,3 +172,13 @@ def _read_shapes(entry: _Learned) -> tuple[ToolKey, Learned]:
         name = visible(f"{key.server}.{key.tool}", _MAX_NAME)
         raise ShapeError(f"What was learned of {name} is damaged: {error} {_NOTHING_IMPORTED}") from error
     return key, learned
+
+
+def _read_flows(entry: _Flows) -> Lineage:
+    counts = {
+        Flow(ToolKey(*source), source_path, ToolKey(*target), target_path): Count(times, runs)
+        for source, source_path, target, target_path, times, runs in entry.flows
+    }
+    if len(counts) < len(entry.flows) or any(not count.runs <= count.times > 0 for count in counts.values()):
+        raise ShapeError(f"The export has impossible counts of lineage. {_NOTHING_IMPORTED}")
+    return Lineage(counts)

@@ -13,10 +13,6 @@ from halflap.graph.paths import VALUE, Path, path_text
 if TYPE_CHECKING:
     from halflap.graph.ports import Ports
 
-_FIELDS = 6
-_MAX_COUNT = 1 << 53
-"""What every database and every reader of JSON can hold."""
-
 
 class Flow(NamedTuple):
     """A way from a place in a result to a place in an argument; paths as `path_text` writes them."""
@@ -75,35 +71,6 @@ class Lineage:
             if names[flow.source] is not None and names[flow.target] is not None
         )
 
-    def to_json(self) -> list[list[Any]]:
-        """Return it as JSON, in an order that depends only on its content."""
-        rows = [
-            [_plain(flow.source), flow.source_path, _plain(flow.target), flow.target_path, *count]
-            for flow, count in self.counts.items()
-        ]
-        return sorted(rows, key=lambda row: [repr(part) for part in row])
-
-    @classmethod
-    def from_json(cls, data: Any) -> Lineage:
-        """Read what `to_json` wrote; `ValueError` for anything else. Tools that are no strings come back as tuples."""
-        if not isinstance(data, list):
-            raise ValueError("it is not a list.")  # noqa: TRY004 -- callers handle one kind of error
-        counts: dict[Flow, Count] = {}
-        for row in data:
-            if not isinstance(row, list) or len(row) != _FIELDS:
-                raise ValueError("an entry is malformed.")
-            source, source_path, target, target_path, times, runs = row
-            if type(source_path) is not str or type(target_path) is not str:
-                raise ValueError("a path is not a string.")
-            numbers = type(times) is int and type(runs) is int
-            if not numbers or not 0 <= runs <= times or not 0 < times < _MAX_COUNT:
-                raise ValueError("a count is out of range.")
-            flow = Flow(_tool(source), source_path, _tool(target), target_path)
-            if flow in counts:
-                raise ValueError("an entry is there twice.")
-            counts[flow] = Count(times, runs)
-        return cls(counts)
-
 
 NO_LINEAGE = Lineage()
 
@@ -151,15 +118,3 @@ def _summed(counts: Iterable[tuple[Flow, Count]]) -> Lineage:
         known = found.get(flow)
         found[flow] = count if known is None else Count(known.times + count.times, known.runs + count.runs)
     return Lineage(found)
-
-
-def _plain(tool: Any) -> Any:
-    return tool if isinstance(tool, str) else list(tool)
-
-
-def _tool(written: Any) -> Any:
-    if isinstance(written, str):
-        return written
-    if isinstance(written, list) and all(isinstance(part, str) for part in written):
-        return tuple(written)
-    raise ValueError("a tool is malformed.")
