@@ -77,7 +77,6 @@ def stale_after(run: Run, **more: Any) -> float:
         ({"ttl": {"per_tool": {"mcp__x__*": 1, "mcp__s__*": 120, NAME: 60}}}, 120),
         # The server's own time counts if it is shorter.
         ({"ttl_seconds": 60}, 60),
-        ({"ttl_seconds": 60, "ttl": {"per_tool": {NAME: 120}}}, 60),
         # Many servers send 0 without meaning it; the user's own setting is meant.
         ({"ttl_seconds": 0}, 60),
         ({"ttl_seconds": 0, "ttl": {"schema_seconds": 1}}, 1),

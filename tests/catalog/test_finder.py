@@ -1,22 +1,16 @@
 from __future__ import annotations
 
-import asyncio
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from catalog.worlds import catalog, listing
-from halflap.catalog import Catalog, Finder, Hit, Snapshot
+from halflap.catalog import Catalog, Finder
 from halflap.core.errors import ServerNotFoundError, UsageError
-from halflap.core.values import Tool
 from halflap.schema import ToolSchema, parse_schema
 
-
-def found(query: str, *tools: Tool) -> list[Hit]:
-    """Search a snapshot. Of a catalogue, a finder wants only that."""
-    snapshot = Snapshot(number=1, tools={tool.name: tool for tool in tools})
-    return asyncio.run(finder(cast("Catalog", SimpleNamespace(snapshot=snapshot))).search(query, 10, None))
+if TYPE_CHECKING:
+    from halflap.core.values import Tool
 
 
 def finder(catalog: Catalog) -> Finder:
@@ -24,30 +18,6 @@ def finder(catalog: Catalog) -> Finder:
         return parse_schema(tool)
 
     return Finder(catalog, schema_of)
-
-
-def tool(name: str, **parameter: Any) -> Tool:
-    return Tool(f"mcp__s__{name}", "s", name, f"Does {name} things.", {"properties": {"a": parameter}})
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-@pytest.mark.parametrize(
-    "hostile",
-    [{"default": nested(10_000)}, {"const": nested(10_000)}, {"default": 10**5_000}],
-    ids=["nested default", "nested constant", "huge number"],
-)
-def test_a_schema_that_cannot_be_shown_whole_takes_no_hit_away(hostile: dict[str, Any]) -> None:
-    hits = {hit.name: hit for hit in found("things", tool("good", type="string"), tool("bad", **hostile))}
-    assert hits["mcp__s__good"].signature == "mcp__s__good(a?: string)"
-    assert hits["mcp__s__bad"].description == "Does bad things."
-    assert hits["mcp__s__bad"].signature.startswith("mcp__s__bad(a?: ")
-    assert len(hits["mcp__s__bad"].signature) < 200
 
 
 @pytest.mark.parametrize(("query", "limit"), [("a", 0), ("a", -1), (" ", 10)])

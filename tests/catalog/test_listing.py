@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,13 +32,6 @@ def after(*listings: Listing) -> ServerRows:
 
 def present(rows: ServerRows) -> dict[str, str]:
     return {tool.name: tool.hash for tool in rows.tools if not tool.removed}
-
-
-@given(LISTINGS)
-def test_the_same_listing_again_changes_nothing(one: Listing) -> None:
-    first = absorb(ServerRows(), one, "f", 1.0)
-    again = absorb(first, one, "f", 2.0)
-    assert again.tools == [replace(tool, last_seen=2.0) for tool in first.tools]
 
 
 @given(st.lists(LISTINGS, min_size=1, max_size=4))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.tools import CATALOGUES, OFFICE, PHRASES, document, first, names
+from catalog.tools import CATALOGUES, OFFICE, PHRASES, document, names
 from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import MAX_FOUND, Index
 from halflap.core.values import Tool
@@ -53,12 +53,10 @@ def test_an_unfinished_word_finds_what_it_may_become(typed: str) -> None:
 @pytest.mark.parametrize(
     ("query", "tool"),
     [
-        ("writing texts", "write_file"),
         ("what is in the folders", "list_directory"),
         ("city", "forecast"),
         ("a bug", "createIssue"),
         ("wether", "forecast"),
-        ("direct", "list_directory"),
         ("How can I do it?", None),
     ],
 )
@@ -79,12 +77,6 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
 
 def tool(schema: Any, **more: Any) -> Tool:
     return Tool("mcp__s__t", "s", "t", "A tool.", schema, **more)
-
-
-def test_a_tool_is_found_by_what_may_be_chosen() -> None:
-    schema = {"properties": {"action": {"enum": ["mount", "format", 7]}}}
-    documents = [*OFFICE, document_of(Tool("mcp__d__x", "d", "x", "Works on disks.", schema), "")]
-    assert first("mount it", documents) == "mcp__d__x"
 
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "\ufdfa" * 1_000_000])

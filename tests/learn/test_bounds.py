@@ -43,16 +43,13 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "variants of variants": lambda: of_kinds(4),
 }
 WIDE = dict.fromkeys(NAMES[:96], 1)
-TAGGED = [{"type": name, "status": "x y", name: 1} for name in NAMES[:15]]
 ITEMS: dict[str, Callable[[int], Any]] = {
     "empty objects": lambda count: [WIDE, *({} for _ in range(count))],
-    "empty objects, tagged": lambda count: [*TAGGED, *({} for _ in range(count))],
     "pairs of names": lambda count: [
         WIDE, *({NAMES[at % 96]: 1, NAMES[at // 96 % 96]: 1} for at in range(count))
     ],
     "maps": lambda count: [WIDE, *({f"id_{at + 10**6}": 1} for at in range(count))],
     "tags and values": lambda count: [{"type": f"word_{NAMES[at % 600]}", "a": [1]} for at in range(count)],
-    "texts": lambda count: [f"2024-01-{at % 28 + 1:02}" if at % 7 else "x" for at in range(count)],
 }  # fmt: skip
 
 
@@ -90,12 +87,6 @@ def test_a_hostile_result_takes_bounded_memory_and_its_shape_says_what_was_cut(
     assert few_places / 100 < places(shape.root) <= few_places
     assert 0 < shape.depth < 32
     assert deepest_are_cut(shape)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("item", [{}, [], "x", 1])
-def test_a_long_array_takes_no_memory_beside_its_shape(item: Any) -> None:
-    assert peak_of([item] * 300_000) < 4_000_000
 
 
 def peak_of(value: Any) -> int:

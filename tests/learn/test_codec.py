@@ -30,16 +30,12 @@ RICH = infer(
 
 
 @given(OBSERVED)
-def test_shapes_round_trip(observed: list[tuple[Any, int]]) -> None:
+def test_shapes_round_trip_and_equal_ones_have_equal_json(observed: list[tuple[Any, int]]) -> None:
     shape = infer(*zip(*observed, strict=True), keep_values=True) if observed else NOTHING
-    assert from_json(json.loads(json.dumps(to_json(shape)))) == shape
-
-
-@given(OBSERVED)
-def test_equal_shapes_have_equal_json(observed: list[tuple[Any, int]]) -> None:
-    one = merge(*(infer([value], [digest]) for value, digest in observed))
-    other = merge(*(infer([value], [digest]) for value, digest in reversed(observed)))
-    assert json.dumps(to_json(one)) == json.dumps(to_json(other))
+    written = json.dumps(to_json(shape))
+    assert from_json(json.loads(written)) == shape
+    other = merge(*(infer([value], [digest], keep_values=True) for value, digest in reversed(observed)))
+    assert json.dumps(to_json(other)) == written
 
 
 def test_a_newer_version_is_refused() -> None:
@@ -127,9 +123,5 @@ def test_shapes_of_earlier_versions_are_read() -> None:
     data = {**to_json(infer(["2024-01-01"], [7])), "observations": 2}
     data["root"]["lost"] = {"0000000000000007": ["uuid"]}
     assert from_json(data).root == infer(["2024-01-01"], [7]).root
-
-
-def test_a_format_that_is_no_longer_recognised_is_read_as_none() -> None:
-    data = to_json(infer(["2024-01-01"]))
     data["root"]["formats"] = ["ipv6"]
     assert from_json(data).root.format == ""

@@ -32,17 +32,11 @@ def without(key: str) -> dict[str, Any]:
         ({**STEADY, "extra": 1}, Change("extra", "new-key", "never there", "integer")),
         (without("id"), Change("id", "missing-key", "always there", "missing")),
         ({**STEADY, "id": "1"}, Change("id", "new-type", "integer", "string")),
-        ({**STEADY, "id": None}, Change("id", "new-type", "integer", "null")),
         ({**STEADY, "day": "soon"}, Change("day", "lost-format", "date", "another text")),
-        (
-            {**STEADY, "rows": [{"price": "1", "by": {"k_12345": 1}}]},
-            Change("rows[].price", "new-type", "number", "string"),
-        ),
         (
             {**STEADY, "rows": [{"price": 1.5, "by": {"k_12345": "x"}}]},
             Change("rows[].by[key]", "new-type", "integer", "string"),
         ),
-        ({**STEADY, "name": {}}, Change("name.first", "missing-key", "always there", "missing")),
         ([], Change("", "new-type", "object", "array")),
         ({**STEADY, "k_12345": 1}, Change("[key]", "new-key", "never there", "integer")),
     ],

@@ -37,29 +37,26 @@ def test_a_text_has_at_most_one_format(text: str) -> None:
 def test_other_texts_have_no_format() -> None:
     texts = [
         "",
-        "x",
         "hello world",
-        "12",
         "2024",
         "2024-1-1",
-        "2024-01-01 10:00:00",
         "25:00:00",
         "a@b",
-        "@",
         "a b@c.de",
+        "http:///x",
+        "x:y",
+        "1.2.3.256",
     ]
     texts += [
-        "http://",
-        "http:///x",
-        "//x",
-        "x:y",
-        "1.2.3",
-        "1.2.3.256",
         "12:30",
         "P",
         "PT",
-        "::g",
         "\u0662024-01-01",
+        "\ud800",
+        "2024-01-01\n",
+        "03:00:00+1",
+        "https://a.b/ c",
+        "https://a.b/%zz",
+        "x" * 10_000,
     ]
-    texts += ["\ud800", "2024-01-01\n", "03:00:00+1", "https://a.b/ c", "https://a.b/%zz", "x" * 10_000]
     assert [text for text in texts if format_of(text)] == []

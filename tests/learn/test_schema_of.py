@@ -62,16 +62,12 @@ def test_every_observed_value_fits_a_crowded_variant(observed: list[Any], times:
     ("values", "schema"),
     [
         ([255], {"type": "integer"}),
-        ([255.0], {"type": "number"}),
         ([255, 255.0], {"type": "number"}),
         ([None], {"type": "null"}),
         (["x", None], {"type": ["null", "string"]}),
-        ([True], {"type": "boolean"}),
-        ([[]], {"type": "array"}),
         ([[1], ["x"]], {"type": "array", "items": {"type": ["integer", "string"]}}),
         (["2024-02-29"], {"type": "string", "format": "date"}),
         (["2024-02-29", "2023-02-29"], {"type": "string"}),
-        ([{}], {"type": "object"}),
         ([], {}),
     ],
 )
@@ -94,11 +90,8 @@ RECORDS: dict[str, dict[str, Any]] = {
     "objects that share one key": {
         name: {"id": 1, f"of_{name}": "x"} for name in ("billing", "shipping", "owner", "buyer")
     },
-    "objects that are all alike": dict.fromkeys(("billing", "shipping", "owner", "buyer"), PERSON),
     "many objects that are all alike": dict.fromkeys((f"{letter}_by" for letter in LETTERS), PERSON),
-    "texts": {f"note_{letter}": "x" for letter in LETTERS[:12]},
     "very many texts": {f"note_{letter}": "x" for letter in LETTERS},
-    "numbers": {f"sum_{letter}": 1 for letter in LETTERS},
     "arrays": {f"list_{letter}": ["x"] for letter in LETTERS},
 }
 

@@ -6,7 +6,6 @@ from functools import reduce
 from typing import Any
 
 import jsonschema_rs
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,44 +16,8 @@ from support import examples
 SOME = st.lists(ANYTHING, min_size=1, max_size=5)
 
 
-@pytest.mark.parametrize(
-    ("value", "schema"),
-    [
-        (None, {"type": "null"}),
-        ("x", {"type": "string"}),
-        (255, {"type": "integer"}),
-        (255.0, {"type": "number"}),
-        (True, {"type": "boolean"}),
-        ([], {"type": "array"}),
-        ([1, 2], {"type": "array", "items": {"type": "integer"}}),
-        ([1, "x"], {"type": "array", "items": {"type": ["integer", "string"]}}),
-        ({"a": 1}, {"type": "object", "properties": {"a": {"type": "integer"}}}),
-        ({}, {"type": "object", "properties": {}}),
-        (object(), {}),
-    ],
-)
-def test_the_schema_of_a_value(value: Any, schema: dict[str, Any]) -> None:
-    assert infer_schema_from_value(value) == schema
-
-
 def merged(*values: Any) -> dict[str, Any]:
     return reduce(merge_schemas, map(infer_schema_from_value, values))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "schema"),
-    [
-        (1, 1.5, {"type": "number"}),
-        (1, "x", {"type": ["integer", "string"]}),
-        (None, "x", {"type": ["null", "string"]}),
-        ([], [1], {"type": "array", "items": {"type": "integer"}}),
-        ([1], ["x"], {"type": "array", "items": {"type": ["integer", "string"]}}),
-        (1, object(), {}),
-    ],
-)
-def test_merged_types_are_the_more_general(one: Any, other: Any, schema: dict[str, Any]) -> None:
-    assert merged(one, other) == schema
-    assert merged(other, one) == schema
 
 
 @settings(max_examples=examples(60))

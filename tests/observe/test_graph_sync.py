@@ -16,7 +16,6 @@ from halflap.observe import GraphSync, Knowledge, Learner, key_of
 from halflap.observe import graph_sync as module
 from halflap.store import ToolKey, open_store
 from observe.answers import record, structured
-from store.rows import call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
@@ -175,22 +174,3 @@ async def test_what_another_process_added_is_read_after_a_while(monkeypatch: pyt
         edge = graph.edge(UNTOLD.name, LATER.name)
         assert edge is not None
         assert "lineage" in edge.kinds
-
-
-async def test_how_long_calls_take_and_what_is_destructive_is_in_it() -> None:
-    store = await open_store(None)
-    await store.record(
-        calls=[
-            call(number, server="shop", tool="list_orders", duration_ms=40.0 + number) for number in range(3)
-        ]
-    )
-    sync = GraphSync(
-        store,
-        lambda: snapshot(FIND, ORDERS),
-        Knowledge(store, is_used=False),
-        is_destructive=lambda one: one.original_name == "find_customer",
-    )
-    tools = (await sync.graph()).tools
-    assert (tools[ORDERS.name].latency_ms, tools[FIND.name].latency_ms) == (41.0, None)
-    assert (tools[ORDERS.name].is_destructive, tools[FIND.name].is_destructive) == (False, True)
-    await store.close()

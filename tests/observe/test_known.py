@@ -110,11 +110,3 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
     fits = jsonschema_rs.validator_for(known.shown)
     assert all(fits.is_valid(value) for value in kinds)
     assert "anyOf" not in known.shown
-
-
-def test_a_schema_of_ordinary_size_is_shown_whole() -> None:
-    known = known_of(Learned(structured=infer(HERE, [1, 2])))
-    assert known is not None
-    assert known.shown is known.schema
-    assert known.stub == known.type
-    assert "x-halflap" not in observed_json(known)["observedSchema"]

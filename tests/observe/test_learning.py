@@ -59,14 +59,6 @@ async def test_where_learning_is_off_nothing_is_shown_or_learned() -> None:
         assert [row.learned.observations for row in await gateway.learned.rows()] == [1]
 
 
-async def test_the_next_gateway_knows_what_was_learned() -> None:
-    for number in (1, 2):
-        async with opened() as gateway:
-            await gateway.call(ONE, number=number)
-    async with opened() as gateway:
-        assert (await gateway.inspect(ONE))["observations"] == 2
-
-
 async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> None:
     async with opened() as gateway:
         for number in (1, 2):
@@ -110,13 +102,6 @@ async def test_inspect_reports_drift_and_broken_declarations() -> None:
         await gateway.call("mcp__s__breach")
         (broken,) = (await gateway.inspect("mcp__s__breach"))["drift"]
         assert (broken["what"], broken["path"], broken["times"]) == ("breaks-declared-schema", "count", 1)
-
-
-async def test_calls_that_are_not_recorded_are_learned_from() -> None:
-    async with opened(traces={"record": "off"}) as gateway:
-        await gateway.call(ONE, number=1)
-        assert (await gateway.inspect(ONE))["observations"] == 1
-        assert await gateway.recent_calls() == []
 
 
 def test_no_value_of_a_result_or_an_argument_is_on_disk(run: Run, home: Path) -> None:

@@ -122,12 +122,6 @@ def test_objects_are_typed_dicts_with_optional_keys_marked() -> None:
     )
 
 
-def test_a_recursive_object_is_any_object_where_it_starts_again() -> None:
-    node = taking("id", id={"type": "string"}, children={"type": "array", "items": {"$ref": "#/$defs/node"}})
-    text = stub_of({}, {"$ref": "#/$defs/node", "$defs": {"node": node}})
-    assert "children: NotRequired[list[dict[str, Any]]]" in text
-
-
 def test_keys_that_are_no_identifiers_are_kept_as_text() -> None:
     text = stub_of({}, taking("a-b", **{"a-b": {"type": "string"}, "class": {"type": "integer"}}))
     assert "TypedDict('_mcp__s__t__gives', {'a-b': 'str', 'class': 'NotRequired[int]'})" in text
@@ -138,8 +132,3 @@ def test_a_map_is_a_dict_and_a_wrapper_is_removed() -> None:
         {}, {"type": "object", "additionalProperties": {"type": "number"}}
     )
     assert "-> list[str]" in stub_of({}, taking(result={"type": "array", "items": {"type": "string"}}))
-
-
-def test_an_empty_declaration_is_any() -> None:
-    for gives in ({}, {"type": "object"}, taking(result={})):
-        assert "-> Any" in stub_of({}, gives)

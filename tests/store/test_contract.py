@@ -14,7 +14,7 @@ from halflap.store import ServerRows, StoredCatalog, StoredTool
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.store import Store
 from store import rows
-from store.rows import DEFINITION, call, noting, opened, putting, run_of, server, tool
+from store.rows import DEFINITION, call, noting, opened, putting, server, tool
 from support import THOROUGH
 
 if TYPE_CHECKING:
@@ -166,15 +166,6 @@ def test_a_url_is_shown_without_the_password_and_one_that_is_none_not_at_all() -
 async def test_a_database_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         await Store(f"postgresql+psycopg://me@/db?host={tmp_path}").open()
-
-
-async def test_the_status_has_version_and_size(store: Store) -> None:
-    before = await store.status()
-    assert (before.version, before.runs, before.calls, before.oldest) == (LATEST, 0, 0, None)
-    await store.record(calls=[call(1), call(2)], runs=[run_of(3)])
-    after = await store.status()
-    assert (after.runs, after.calls, after.oldest) == (1, 2, 1.0)
-    assert after.size_bytes >= before.size_bytes > 0
 
 
 async def test_counters_are_added_up_and_random_values_are_made_once(place: str | Path) -> None:

@@ -19,7 +19,6 @@ from halflap import Gateway
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store import open_store
 from halflap.store.migrations import MIGRATIONS, Migration
-from halflap.store.store import Store
 from store import rows
 from store.rows import call, opened, putting, server, tool
 
@@ -48,12 +47,6 @@ def tables(file: Path) -> set[str]:
 async def write(file: Path, *migrations: Migration) -> None:
     async with opened(file, [*MIGRATIONS, *migrations]) as store:
         await store.update_server("one", putting(server(), tool(), *(tool(f"t{n}") for n in range(50))))
-
-
-def test_the_file_has_exactly_the_name_that_was_given(run: Run, tmp_path: Path) -> None:
-    name = "per%20cent?#a'b\"c é.db"
-    run(write(tmp_path / "data" / name))
-    assert [path.name for path in (tmp_path / "data").iterdir()] == [name]
 
 
 async def test_only_the_owner_can_read_the_files_and_backups(file: Path) -> None:
@@ -226,14 +219,3 @@ def test_a_store_whose_writer_was_killed_opens_with_all_that_was_done(run: Run, 
     run(scenario())
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-async def test_opening_that_is_cancelled_leaves_no_thread_behind(file: Path) -> None:
-    store = Store(file)
-    opening = asyncio.create_task(store.open())
-    await asyncio.sleep(0)
-    opening.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await opening
-    with pytest.raises(StoreError, match="is closed"):
-        await store.load_catalog()

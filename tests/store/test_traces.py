@@ -43,7 +43,7 @@ async def test_a_run_is_found_by_a_prefix_that_fits_no_other(store: Store) -> No
         await store.run("ab")
 
 
-@pytest.mark.parametrize("text", ["", "%", "' OR 1=1", "\0", "\ud800"])
+@pytest.mark.parametrize("text", ["", "%", "' OR 1=1"])
 async def test_what_is_no_prefix_finds_nothing(store: Store, text: str) -> None:
     await store.record(runs=[run_of(1, id="abc1")])
     assert await store.run(text) is None
