@@ -39,37 +39,6 @@ def of(*required: str, **properties: Any) -> dict[str, Any]:
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-def test_the_compact_line_has_parameters_defaults_and_the_result() -> None:
-    orders = {"type": "array", "items": of(order_id=STRING, total={"type": "number"})}
-    takes = of("customer_id", customer_id=STRING, limit={**INTEGER, "default": 10})
-    assert compact(takes, of(orders=orders, has_more={"type": "boolean"})) == (
-        "t(customer_id: string, limit?: integer = 10) -> "
-        "{orders: [{order_id: string, total: number}], has_more: boolean}"
-    )
-
-
-def test_nested_parameters_and_the_values_of_items_are_shown() -> None:
-    parcels = {"type": "array", "description": "All parcels.", "items": of("number", number=STRING)}
-    states = {"type": "array", "items": {"enum": ["open", "closed"]}}
-    assert lines(of("parcels", parcels=parcels, states=states)) == [
-        "- parcels (array of object, required): All parcels",
-        "  - number (string, required)",
-        "- states (array of string, optional): Values: open, closed",
-    ]
-
-
-def test_the_keys_of_all_members_of_a_tagged_union_are_shown() -> None:
-    a = of("t", "x", t={"const": "a"}, x=INTEGER)
-    b = of("t", "y", t={"const": "b"}, y=STRING, z=STRING)
-    assert lines(of(f={"oneOf": [a, b], "description": "What"})) == [
-        "- f (object, optional): What",
-        "  - t (string, required): Values: a, b",
-        '  - x (integer, required if t is "a")',
-        '  - y (string, required if t is "b")',
-        '  - z (string, optional, only if t is "b")',
-    ]
-
-
 @pytest.mark.parametrize("word", ["additionalProperties", "patternProperties"])
 def test_a_map_is_shown_as_any_key(word: str) -> None:
     others = INTEGER if word == "additionalProperties" else {"^x": INTEGER}
