@@ -87,7 +87,7 @@ class Stage(Host):
             raise ToolError(f"there is no tool {name!r}")
         return answers[tool]
 
-    def output(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         self.printed += data
         self.order.append("print")
         return len(self.printed) <= self.most_output

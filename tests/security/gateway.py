@@ -10,10 +10,10 @@ from security.keeper import Visitor, new_jail
 
 
 class _Herald(Visitor):
-    def output(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         sys.stdout.write("running\n")
         sys.stdout.flush()
-        return super().output(data)
+        return super().write(data)
 
 
 async def main(mode: str) -> None:

@@ -108,7 +108,7 @@ class Visitor(Host):
             raise LookupError("a mistake of the host")
         return {"echo": arguments}
 
-    def output(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         self.heard += data
         return len(self.heard) <= self._most
 

@@ -192,10 +192,10 @@ class _Flooded(Visitor):
 
     in_a_row = most_in_a_row = 0
 
-    def output(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         self.in_a_row += 1
         self.most_in_a_row = max(self.most_in_a_row, self.in_a_row)
-        return super().output(data)
+        return super().write(data)
 
 
 async def _with_others(keeper: Keeper, code: str, visitor: _Flooded) -> Got:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from halflap.core.values import ClientChannel, ServerEvent, Tool
     from halflap.gateway.compose import Composer
     from halflap.lint.live import Linter
-    from halflap.sandbox.run.report import Kept
+    from halflap.sandbox.run.report import OutputPlace
     from halflap.store import Store
     from halflap.upstream import Pool
 
@@ -144,8 +144,8 @@ class Parts:
             snapshot=lambda principal: self.calls.seen_by(principal).snapshot,
             policy=policy,
             recorder=self.recorder,
-            settle=self.catalog.ensure_listed,
-            keeps=self._keeps(),
+            ensure_listed=self.catalog.ensure_listed,
+            output_place=self._output_place(),
             schema_of=self.learned.schema_of,
         )
         self.programs = Programs(services, self._code_of)
@@ -277,7 +277,7 @@ class Parts:
     def _code_of(self, tool: str) -> str | None:
         return self.scripts.code_of(tool) or self.dspy.code_of(tool)
 
-    def _keeps(self) -> Kept:
+    def _output_place(self) -> OutputPlace:
         if self._config.traces.record != "full":
             return "off"
         return "stored" if self.store.trouble is None else "memory"

@@ -17,7 +17,7 @@ __all__ = ["Sandbox", "choose"]
 
 
 def choose(config: ExecutionConfig, *, platform: str = sys.platform) -> Sandbox:
-    """Return the sandbox; it is started when it is first asked whether it is ready."""
+    """Return the sandbox; it starts when it is first asked whether it is ready."""
     backends: list[Backend] = []
     if config.sandbox in {"jail", "hardened"} or (config.sandbox == "auto" and platform.startswith("linux")):
         from halflap.sandbox.jail.jail import Jail  # noqa: PLC0415 -- only if it is used
@@ -36,46 +36,42 @@ class Sandbox:
     def __init__(self, *backends: Backend) -> None:
         self._backends = backends
         self._chosen: Backend | None = None
-        self._readiness = Readiness("none", trouble="`execution.sandbox` is `off`")
+        self._readiness: Readiness | None = None
         self._starting = asyncio.Lock()
-        self._is_started = False
 
     @property
     def name(self) -> str:
-        return self._readiness.name
+        return "none" if self._readiness is None else self._readiness.name
 
     async def ready(self) -> Readiness:
         """Start and test the confinement, once; the result holds as long as the gateway runs."""
         async with self._starting:
-            if not self._is_started:
-                await self._start()
-                self._is_started = True
+            if self._readiness is None:
+                self._readiness = await self._start()
             return self._readiness
 
-    async def _start(self) -> None:
+    async def _start(self) -> Readiness:
         troubles: dict[str, str] = {}
+        readiness = Readiness("none", trouble="`execution.sandbox` is `off`")
         for backend in self._backends:
             readiness = await backend.start()
             if readiness.trouble is None:
-                why = [f"{name} cannot be used here ({why})" for name, why in troubles.items()]
-                self._readiness = replace(
-                    readiness, missing={**troubles, **readiness.missing}, notes=[*why, *readiness.notes]
-                )
                 self._chosen = backend
-                return
+                notes = [f"{name} cannot be used here ({trouble})" for name, trouble in troubles.items()]
+                return replace(
+                    readiness, missing=troubles | dict(readiness.missing), notes=[*notes, *readiness.notes]
+                )
             await backend.close()
             troubles[backend.name] = readiness.trouble
-            self._readiness = readiness
         if len(troubles) > 1:
-            every = "; ".join(f"{name}: {why}" for name, why in troubles.items())
-            self._readiness = Readiness("none", trouble=every)
+            return Readiness("none", trouble="; ".join(f"{name}: {why}" for name, why in troubles.items()))
+        return readiness
 
     async def run(self, program: Program, host: Host) -> Ending:
         """Run a program to its end; cancelling this ends it."""
-        if not self._is_started:
-            await self.ready()
+        readiness = self._readiness or await self.ready()
         if self._chosen is None:
-            raise SandboxError(self._readiness.trouble or "")
+            raise SandboxError(readiness.trouble or "")
         return await self._chosen.run(program, host)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Programs over the tools of a gateway: check them, ask for confirmation, run them."""
+"""Programs over the tools of a gateway: which need the person's confirmation, and running them, a few at a time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
-from halflap.sandbox.run.run import Permissions, Run, Services, check_depth, stopping
-from halflap.sandbox.sandbox import DEEPEST, Readiness
+from halflap.sandbox.run.host import Services
+from halflap.sandbox.run.permissions import Permissions, check_depth
+from halflap.sandbox.run.run import Run, blocking_mistakes
+from halflap.sandbox.sandbox import MAX_DEPTH, Readiness
 from halflap.sandbox.turns import Turns
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Programs", "Services"]
 
-_MOST_CODE_BYTES = 1_048_576
+_MAX_CODE_BYTES = 1_048_576
 _FENCED = re.compile(r"(\s*```\w*[ \t]*\n)(.*?)```\s*", re.DOTALL)
 
 
@@ -33,7 +35,7 @@ class Programs:
         self._config = services.config
         self._code_of = code_of
         # Places for each depth: a run waits only for deeper ones, so runs never wait for each other in a circle.
-        self._turns = [Turns(self._config.max_programs, "program") for _ in range(DEEPEST + 1)]
+        self._turns = [Turns(self._config.max_programs, "program") for _ in range(MAX_DEPTH + 1)]
 
     async def ready(self) -> Readiness:
         """Return where programs run and which layers confine them, or why none can run."""
@@ -46,14 +48,14 @@ class Programs:
         return await self._services.checker.ready()
 
     async def check(self, code: str, principal: str = "local") -> Checked:
-        """Return what is wrong with a program, whatever is configured; nothing is run."""
-        return await self._services.checker.check(_plain(code), principal)
+        """Check a program, whatever is configured; nothing is run."""
+        return await self._services.checker.check(_unwrap(code), principal)
 
     async def destructive(self, code: str, principal: str = "local") -> tuple[Tool, ...]:
         """Return the tools that a program may call only after the person confirmed it."""
         if not self._config.confirm_destructive:
             return ()
-        if self._config.check == "on" and stopping(await self.check(code, principal)):
+        if self._config.check == "on" and blocking_mistakes(await self.check(code, principal)):
             # It will not run.
             return ()
         return await self.destructive_within(code, principal)
@@ -62,14 +64,14 @@ class Programs:
         """Return the destructive tools that a text names, directly or through scripts and DSPy programs."""
         if not self._config.confirm_destructive:
             return ()
-        await self._services.settle()
+        await self._services.ensure_listed()
         tools = self._services.snapshot(principal).tools
         named: set[str] = set()
         unread = [code]
         while unread:
-            found = (names_in(unread.pop()) & tools.keys()) - named
-            named |= found
-            unread += [inner for name in found if (inner := self._code_of(name)) is not None]
+            new = (names_in(unread.pop()) & tools.keys()) - named
+            named |= new
+            unread += [inner for name in new if (inner := self._code_of(name)) is not None]
         policy = self._services.policy
         return tuple(tools[name] for name in sorted(named) if policy.is_destructive(tools[name]))
 
@@ -87,10 +89,10 @@ class Programs:
         arguments: Mapping[str, Any] | None = None,
     ) -> Execution:
         """Run a program, or a script whose `main` takes arguments. Its own failure is an answer, not an exception."""
-        code = _plain(code)
-        if len(code.encode(errors="replace")) > _MOST_CODE_BYTES:
+        code = _unwrap(code)
+        if len(code.encode(errors="replace")) > _MAX_CODE_BYTES:
             raise UsageError(
-                f"The program is larger than {_MOST_CODE_BYTES:,} bytes. Fetch its data with tool calls instead."
+                f"The program is larger than {_MAX_CODE_BYTES:,} bytes. Fetch its data with tool calls instead."
             )
         readiness = await self.ready()
         if readiness.trouble is not None:
@@ -111,7 +113,7 @@ class Programs:
         await self._services.sandbox.close()
 
 
-def _plain(code: str) -> str:
+def _unwrap(code: str) -> str:
     """Remove a byte order mark and the fence of a Markdown block; lines keep their numbers."""
     code = code.removeprefix("\ufeff")
     fenced = _FENCED.fullmatch(code)

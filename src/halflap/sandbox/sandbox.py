@@ -1,4 +1,4 @@
-"""What a sandbox gets to run, what it may ask for meanwhile, and how it says that a program ended."""
+"""The interface of sandboxes: what they run, what a program may ask for meanwhile, and how it ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 from halflap.sandbox.functions import ToolError
 
 __all__ = [
-    "DEEPEST",
+    "MAX_DEPTH",
     "Backend",
     "Ending",
     "Host",
@@ -20,7 +20,7 @@ __all__ = [
     "canary_trouble",
 ]
 
-DEEPEST: Final = 4
+MAX_DEPTH: Final = 4
 """How deep scripts and DSPy programs can call each other."""
 
 
@@ -29,7 +29,7 @@ class ToolHelp(NamedTuple):
 
     signature: str = ""
     positional: str | None = None
-    """The parameter that a single unnamed argument is for."""
+    """The parameter that takes a single unnamed argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +38,26 @@ class Program:
     tools: Mapping[str, ToolHelp] = field(default_factory=dict)
     """The tools that the code names."""
     arguments: Mapping[str, Any] | None = None
-    """JSON for the parameters of a script's `main`, which is called after the lines have run. A program is just its lines."""
+    """JSON for the parameters of a script's `main`, which is called after the lines have run; None for other programs."""
 
 
 class Host:
-    """What a sandbox may ask of the gateway while a program runs; this one grants nothing. What it sends is untrusted."""
+    """What a program may ask of the gateway while it runs; this one refuses everything. Its arguments are untrusted."""
 
     async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
         """Call a tool and return its value: JSON, `Media`, or a list of both. Raises `ToolError`.
 
-        `line` is where the program waits for it, if the sandbox knows that.
+        `line` is the line of the program that awaits the call, if the sandbox knows it.
         """
         del arguments, line
         raise ToolError(f"{name!r} cannot be called.")
 
-    def output(self, data: bytes) -> bool:
-        """Take what was printed; False when it is too much and the program is to be ended."""
+    def write(self, data: bytes) -> bool:
+        """Take printed text; return False if it is too much, which ends the program."""
         return not data
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Take a content block for the model; False when it is not one."""
+        """Take a content block for the model; return False if it is not one, which ends the program."""
         return not block
 
 
@@ -68,11 +68,11 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a program ended. `failed` is its own doing; other outcomes than that and `ok` were imposed on it."""
+    """How a program ended. `failed` is its own exception; the others were imposed on it."""
 
     outcome: Outcome
     error: str = ""
-    """The traceback of a program that failed by itself; for `crashed` and `misused`, what happened."""
+    """The traceback of a program that failed; for `crashed` and `misused`, what happened."""
     hint: str | None = None
     undefined: str | None = None
     """The undefined name that caused the failure, if any."""
@@ -91,12 +91,12 @@ class Readiness:
     missing: Mapping[str, str] = field(default_factory=dict)
     """Layers that this machine lacks, and why."""
     trouble: str | None = None
-    """Why no program can run, if none can."""
+    """Why no program can run."""
     notes: Sequence[str] = ()
 
 
 class Backend(Protocol):
-    """Runs programs where they can do no harm."""
+    """A way to confine programs."""
 
     name: str
 
@@ -112,8 +112,8 @@ class Backend(Protocol):
 
 
 def canary_trouble(ending: Ending) -> str | None:
-    """Return what a script that tried to break out, and returned a list of what it could do, says against the sandbox."""
+    """Return what is wrong with a sandbox in which a canary ran: a script that returns what it could break out with."""
     if ending.value == []:
         return None
-    got = ", ".join(ending.value) if isinstance(ending.value, list) else ""
-    return f"a program could {got}" if got else f"the canary failed: {ending.error}"
+    escapes = ", ".join(ending.value) if isinstance(ending.value, list) else ""
+    return f"a program could {escapes}" if escapes else f"the canary failed: {ending.error}"

@@ -41,7 +41,7 @@ class _Leaver(Host):
         self._channel.close()
         raise ToolError("no")
 
-    def output(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         self.printed += data
         return True
 

@@ -161,7 +161,7 @@ class SandboxProcess:
         if kind == protocol.OUTPUT:
             if not body:
                 raise MisuseError("an empty frame")
-            if not self._host.output(body):
+            if not self._host.write(body):
                 self._end(Ending("output"))
         elif self._is_dying:
             return

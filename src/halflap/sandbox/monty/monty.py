@@ -15,7 +15,7 @@ from halflap.core.errors import SandboxError
 from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, value_text
 from halflap.sandbox.media import Media, for_model, picture_of
 from halflap.sandbox.monty.failure import ARGUMENTS, describe
-from halflap.sandbox.sandbox import DEEPEST, Ending, Host, Program, Readiness, canary_trouble
+from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Program, Readiness, canary_trouble
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
@@ -100,7 +100,7 @@ class Monty:
         pool = module.AsyncMonty(
             min_processes=min(_IDLE, self._config.max_programs),
             # A program waits for the scripts that it calls, so each depth has its own.
-            max_processes=self._config.max_programs * (DEEPEST + 1),
+            max_processes=self._config.max_programs * (MAX_DEPTH + 1),
             # No program finds what another one left in a process.
             max_checkouts_per_worker=1,
             feed_duration_limit_grace=_GRACE_SECONDS,
@@ -257,7 +257,7 @@ class _Session:
 
     def _print(self, _stream: str, text: str) -> None:
         self._is_silent = False
-        if not self._host.output(text.encode("utf-8", "replace")):
+        if not self._host.write(text.encode("utf-8", "replace")):
             self.end(Ending("output"))
 
 

@@ -1,4 +1,5 @@
-"""One program's run: `run` has the object that owns it, from its start to its report.
+"""One run of a program: `run` is the object that owns it, from the check to the report.
 
-It also decides what may be called. `output` keeps what it prints and shows, `report` writes what the model reads.
+`host` makes its calls, `permissions` says which it may make, `output` keeps what it prints and shows, and `report` writes
+what the model reads.
 """

@@ -1,4 +1,4 @@
-"""What a program printed and showed, kept within its limits for the model and for the record."""
+"""What a program printed and showed, kept within the limits for the model and for the record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Output"]
 
 
 class Output:
-    """The output of one run; the text of a resource that was shown counts as output, too."""
+    """The output of one run. The text of a resource that was shown counts as output."""
 
     def __init__(self, config: ExecutionConfig) -> None:
         self._config = config
@@ -24,22 +24,22 @@ class Output:
         self._printed: list[str] = []
         self._recorded: list[str] = []
         """The same, with a note where something was shown."""
-        self._kept = 0
-        self._data = 0
+        self._text_bytes = self._data_bytes = 0
         self._left_out: Counter[str] = Counter()
+        """The number of blocks that were not shown, by the limit."""
         self.shown: list[dict[str, Any]] = []
 
     def write(self, data: bytes) -> bool:
-        """Keep what was printed, up to the limit; False beyond it."""
-        room = self._config.max_kept_output_bytes - self._kept
-        self._kept += len(data)
+        """Keep printed text, up to the limit; return False beyond it."""
+        room = self._config.max_kept_output_bytes - self._text_bytes
+        self._text_bytes += len(data)
         text = self._decoder.decode(data[: max(room, 0)])
         self._printed.append(text)
         self._recorded.append(text)
         return len(data) <= room
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Keep a content block for the model, within the limits; False if it is not one."""
+        """Keep a content block for the model, within the limits; return False if it is not one."""
         try:
             cleaned = for_model(block)
         except ValueError:
@@ -48,15 +48,15 @@ class Output:
         text = _text_size(cleaned)
         needed = {
             "max_shown": len(self.shown) + 1,
-            "max_shown_bytes": self._data + data,
-            "max_kept_output_bytes": self._kept + text,
+            "max_shown_bytes": self._data_bytes + data,
+            "max_kept_output_bytes": self._text_bytes + text,
         }
         for limit, size in needed.items():
             if size > getattr(self._config, limit):
                 self._left_out[limit] += 1
                 return True
-        self._data += data
-        self._kept += text
+        self._data_bytes += data
+        self._text_bytes += text
         self.shown.append(cleaned)
         is_new_line = not self._recorded or self._recorded[-1].endswith("\n")
         self._recorded.append(("" if is_new_line else "\n") + _note(cleaned, data))
@@ -77,16 +77,16 @@ class Output:
             return text
         lines = [text.removesuffix("\n")] if text else []
         lines += [
-            f"(not shown: {count:,} of what show() was given; the limit is `execution.{limit}`, "
+            f"({count:,} images, sounds or resources were not shown; the limit is `execution.{limit}`, "
             f"{getattr(self._config, limit):,})"
             for limit, count in self._left_out.items()
         ]
         return "\n".join([*lines, ""])
 
     def fit(self) -> tuple[str, Sequence[Mapping[str, Any]], int | None]:
-        """Return what was printed and shown, as far as its text is not too much for the model, and the whole size if it is.
+        """Return what the model gets: printed text, cut at a character; blocks; and the size of all text if it was too much.
 
-        What is printed is cut at a character; what is shown is left out. Images and other data are not text.
+        Blocks whose text no longer fits are left out. Images and other data are not text.
         """
         encoded, most = self.text.encode(), self._config.max_output_bytes
         total = len(encoded) + sum(map(_text_size, self.shown))
@@ -113,5 +113,5 @@ def _note(block: Mapping[str, Any], data: int) -> str:
     source = block.get("resource", block)
     about = [block["type"], *(source[key] for key in ("uri", "name", "mimeType") if key in source)]
     size = f", {data * 3 // 4:,} bytes" if data else ""
-    rest = [source[key] for key in ("title", "description", "text") if key in source]
-    return "\n".join([f"[shown: {' '.join(about)}{size}]", *(text.removesuffix("\n") for text in rest), ""])
+    texts = [source[key] for key in ("title", "description", "text") if key in source]
+    return "\n".join([f"[shown: {' '.join(about)}{size}]", *(text.removesuffix("\n") for text in texts), ""])

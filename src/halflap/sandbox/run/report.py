@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Ending
 
-__all__ = ["CallMade", "Execution", "Kept", "calls_made", "failure_text", "report_text"]
+__all__ = ["CallMade", "Execution", "OutputPlace", "calls_made", "failure_text", "report_text"]
 
-Kept = Literal["stored", "memory", "off", "failed"]
-"""Where the whole output is: in the store; in memory, because the store cannot be opened; not kept, as configured;
-or perhaps nowhere, because the store does not work now."""
+OutputPlace = Literal["stored", "memory", "off", "failed"]
+"""Where whole outputs are: in the store; in memory, because the store cannot be opened; nowhere, as configured; or perhaps
+nowhere, because the store fails."""
 
 _REST = {
     "stored": "All of it: `halflap runs show {run} --output`, or the resource halflap://runs/{run}/output.",
@@ -32,16 +32,17 @@ _LIMITS = {
     "memory": ("MemoryError: Execution exceeded {} MiB", "max_memory_mb"),
     "output": ("OutputError: Execution exceeded {:,} bytes of output", "max_kept_output_bytes"),
 }
-"""What each limit is called when it ends a program, and the setting."""
+"""The outcomes that are limits: the message, and the setting."""
 _IMPOSED = {
     "misused": "The program was ended: through its channel to Halflap came {}.",
     "crashed": "The program was ended: {}.",
     "cancelled": "The program was cancelled.",
 }
-_MOST_CALLS_AT_AN_END = 20
-_LONGEST_NAME = 200
-_LONGEST_DETAIL = 300
-_LONGEST_ERROR = 24_000
+_MAX_CALLS = 40
+"""How many calls are listed after a failure; of more, the first and the last."""
+_MAX_NAME = 200
+_MAX_DETAIL = 300
+_MAX_ERROR = 24_000
 """An honest sandbox cuts the text itself; a dishonest one is cut here."""
 
 
@@ -79,7 +80,7 @@ class Execution:
 
     @property
     def code(self) -> RunCode | None:
-        """The error code of how it ended; None if it ran to its end."""
+        """The error code; None if the program ran to its end."""
         return _CODES.get(self.outcome)
 
     @property
@@ -89,9 +90,9 @@ class Execution:
 
 
 def report_text(
-    execution: Execution, printed: str, whole: int | None, kept: Kept, config: ExecutionConfig
+    execution: Execution, printed: str, whole: int | None, place: OutputPlace, config: ExecutionConfig
 ) -> str:
-    """Return the text for the model, with as much of the output as fits; `whole` is the size of a larger one."""
+    """Return the text for the model. `printed` is what fits of the output, `whole` its size if that is not all."""
     lines = ["[Script executed successfully]" if execution.ok else "[Script execution failed]"]
     if printed.strip():
         lines.append(printed.removesuffix("\n"))
@@ -101,7 +102,7 @@ def report_text(
         lines.append("... (truncated)")
         lines.append(
             f"The output is {whole:,} bytes; {config.max_output_bytes:,} of them are shown "
-            f"(`execution.max_output_bytes`). {_REST[kept].format(run=execution.run)}"
+            f"(`execution.max_output_bytes`). {_REST[place].format(run=execution.run)}"
         )
     if execution.outcome == "mistaken":
         lines += [execution.error, "No tool was called."]
@@ -111,21 +112,21 @@ def report_text(
 
 
 def failure_text(ending: Ending, config: ExecutionConfig, hint: str | None = None, doubts: str = "") -> str:
-    """Return how a program failed; nothing if it did not."""
+    """Return how a program failed, or an empty text if it did not."""
     outcome = ending.outcome
     if outcome == "ok":
         return ""
     parts = [_IMPOSED[outcome].format(ending.error) if outcome in _IMPOSED else ending.error.rstrip("\n")]
     if outcome in _LIMITS:
-        what, setting = _LIMITS[outcome]
-        parts.append(f"{what.format(getattr(config, setting))} limit")
+        message, setting = _LIMITS[outcome]
+        parts.append(f"{message.format(getattr(config, setting))} limit")
         parts.append(f"The limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}].")
     if hint:
         parts.append(f"Hint: {hint}")
     parts.append(doubts)
     text = "\n".join(filter(None, parts)) or "The program failed without a message."
-    half = _LONGEST_ERROR // 2
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:half]}\n…\n{text[-half:]}"
+    half = _MAX_ERROR // 2
+    return text if len(text) <= _MAX_ERROR else f"{text[:half]}\n…\n{text[-half:]}"
 
 
 def calls_made(calls: Sequence[CallMade]) -> list[str]:
@@ -133,15 +134,13 @@ def calls_made(calls: Sequence[CallMade]) -> list[str]:
     if not calls:
         return ["Calls made before that: none."]
     lines = [_line(number, call) for number, call in enumerate(calls, 1)]
-    between = len(lines) - 2 * _MOST_CALLS_AT_AN_END
-    if between > 0:
-        lines[_MOST_CALLS_AT_AN_END:-_MOST_CALLS_AT_AN_END] = [f"… {between:,} more …"]
+    if len(lines) > _MAX_CALLS:
+        half = _MAX_CALLS // 2
+        lines[half:-half] = [f"… {len(lines) - _MAX_CALLS:,} more …"]
     return ["Calls made before that:", *lines]
 
 
 def _line(number: int, call: CallMade) -> str:
     """Return a call on one line; its name and detail may be any text."""
-    detail = f": {visible(call.detail, _LONGEST_DETAIL)}" if call.detail else ""
-    return (
-        f"{number}. {visible(call.name, _LONGEST_NAME)} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
-    )
+    detail = f": {visible(call.detail, _MAX_DETAIL)}" if call.detail else ""
+    return f"{number}. {visible(call.name, _MAX_NAME)} — {call.outcome}, {call.duration_ms:.0f} ms{detail}"
