@@ -9,7 +9,7 @@ import httpx2
 import mcp_types as types
 import pytest
 
-from halflap.sandbox.jail import process
+from halflap.sandbox.jail import messages
 from halflap.sandbox.jail.protocol import MisuseError
 from halflap.upstream.json_rpc import read_message
 from sandbox.desk import Desk
@@ -64,8 +64,8 @@ def test_a_long_text_with_commas_is_handed_over(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda: process._read_object(PICTURE, 1_000),
-        lambda: process._read_object(b"[" + b"[]," * MANY + b"1]"),
+        lambda: messages.read_shown(PICTURE),
+        lambda: messages.read_call(b"[" + b"[]," * MANY + b"1]"),
     ],
 )
 def test_a_forged_frame_is_not_parsed(read: Any) -> None:

@@ -1,0 +1,123 @@
+"""What a program sends, parsed without trusting it, and results, serialized for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import marshal
+import math
+from collections.abc import Callable
+from types import NoneType
+from typing import Any, TypeVar
+
+from halflap.core.json_bounds import MAX_PARTS, check_parts
+from halflap.sandbox.functions import ToolError
+from halflap.sandbox.jail.protocol import NUMBER, MisuseError
+from halflap.sandbox.media import Media
+from halflap.sandbox.sandbox import Ending
+
+__all__ = ["parse", "read_call", "read_ending", "read_number", "read_shown", "write_value"]
+
+_T = TypeVar("_T")
+_LARGE_TEXT = 65_536
+"""Larger JSON is parsed in a thread."""
+_MAX_PARTS_SHOWN = 1_000
+"""Far more than a picture or a resource has. It is parsed on the event loop."""
+_MAX_LINE = 1_000_000
+_OUTCOMES = ("ok", "failed", "memory")
+"""What a program may report of itself."""
+_FIELDS = {
+    "error": str,
+    "hint": str | NoneType,
+    "undefined": str | NoneType,
+    "cpu_seconds": float,
+    "memory_bytes": int,
+}
+_MAX_NUMBER = 1 << 53
+
+
+async def parse(read: Callable[[bytes], _T], body: bytes) -> _T:
+    """Parse on the event loop, or in a thread if that would block it."""
+    return await asyncio.to_thread(read, body) if len(body) > _LARGE_TEXT else read(body)
+
+
+def read_number(body: bytes) -> int:
+    """Return the number of the call that a frame is about."""
+    if len(body) < NUMBER.size:
+        raise MisuseError("a frame that is too short")
+    number: int = NUMBER.unpack_from(body)[0]
+    return number
+
+
+def read_call(body: bytes) -> tuple[str, dict[str, Any], int | None]:
+    """Return the name of the tool to call, the arguments, and the line of the program."""
+    order = _read_object(body)
+    name, arguments, line = order.get("name"), order.get("arguments"), order.get("line")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise MisuseError("a call without a name or arguments")
+    return name, arguments, line if type(line) is int and 0 < line <= _MAX_LINE else None
+
+
+def read_shown(body: bytes) -> dict[str, Any]:
+    """Return what is claimed to be a content block."""
+    return _read_object(body, _MAX_PARTS_SHOWN)
+
+
+def read_ending(body: bytes) -> Ending:
+    """Return how a program claims to have ended."""
+    message = _read_object(body)
+    outcome: Any = message.get("outcome")
+    fields: dict[str, Any] = {name: message.get(name) for name in _FIELDS}
+    if outcome not in _OUTCOMES or not all(map(isinstance, fields.values(), _FIELDS.values())):
+        raise MisuseError("a final message without an outcome")
+    if not all(0 <= fields[name] <= _MAX_NUMBER for name in ("cpu_seconds", "memory_bytes")):
+        raise MisuseError("a final message with impossible numbers")
+    return Ending(outcome, value=message.get("value"), **fields)
+
+
+def _read_object(body: bytes, max_parts: int = MAX_PARTS) -> dict[str, Any]:
+    """Parse a JSON object whose texts can be encoded and whose numbers are finite."""
+    try:
+        check_parts(body, max_parts)
+        value = _DECODER.decode(body.decode())
+        if b"\\ud" in body or b"\\uD" in body:
+            # Lone surrogates can only come as escapes, and crash whatever encodes them later.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise MisuseError(f"a frame that is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise MisuseError("a frame that is not an object")
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is not a JSON number")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
+
+
+def write_value(name: str, value: Any, max_bytes: int) -> bytes:
+    """Serialize the result of a call in the form that the same interpreter reads fastest. Raises `ToolError`."""
+    try:
+        answer = marshal.dumps(_without_media(value))
+    except ValueError:
+        raise ToolError(f"The result of {name!r} is nested too deeply to be handed over.") from None
+    if len(answer) > max_bytes:
+        raise ToolError(
+            f"The call was made, but the result of {name!r} is {len(answer):,} bytes; at most {max_bytes:,} are "
+            "possible (`execution.max_value_bytes`). Ask the tool for less, or for a part."
+        )
+    return answer
+
+
+def _without_media(value: Any) -> Any:
+    """Replace each media object by a pair, which JSON does not have."""
+    if isinstance(value, Media):
+        return ("media", value.block)
+    if type(value) is list and any(isinstance(part, Media) for part in value):
+        return [_without_media(part) for part in value]
+    return value
