@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_one_that_has_served_long_enough_is_replaced_while_programs_go_on(
     run: Callable[[Coroutine[Any, Any, Any]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_FORKS", 5)
+    monkeypatch.setattr(module, "_MAX_FORKS", 5)
 
     async def use() -> None:
         backend = Jail(ExecutionConfig())

@@ -1,7 +1,7 @@
-"""The fork server, seen from the gateway: start it, fork children, kill them, learn how they ended.
+"""The fork server, seen from the gateway: it forks children, kills them and reports how they ended.
 
-It serves any lock profile: `ForkServer(profile, orders)` starts one, `fork()` returns a `Child` with the gateway's end of its
-channel. What the two say over the channel is the profile's business. The other side is described in `inside.server`.
+It serves any lock profile: `ForkServer(profile, orders)` describes one, `fork()` returns a `Child` with the gateway's end of its
+channel. The profile decides what is sent over the channel. `inside.server` is the other side.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLOSE_SECONDS = 3.0
 _EXIT_SECONDS = 5.0
 _READ_BYTES = 65_536
 _PRIVATE_USERS = range(61_184, 65_520)
-"""The range that systemd uses for dynamic users, too."""
+"""The range in which systemd allocates dynamic users."""
 _NOBODY = 65_534
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -79,7 +79,7 @@ class ForkServer:
         """Create it; `profile` is a module, `orders` are for its `Profile.prepare`."""
         self._orders = {"profile": profile, "namespaces": True, "landlock": True, "lockdown": True, **orders}
         self.report: dict[str, Any] = {}
-        """What the profile reported: `layers`, `missing`, and more."""
+        """The profile's report: `layers`, `missing`, and more."""
         self.forked = 0
         self.is_lost = False
         self._is_retired = False
@@ -112,7 +112,7 @@ class ForkServer:
         return await self._reported
 
     def fork(self) -> Child:
-        """Fork a child; it may not be locked yet, and says so by its channel."""
+        """Fork a child. It locks itself afterwards, and reports that over its channel."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         self.forked += 1
@@ -125,7 +125,7 @@ class ForkServer:
 
     def kill(self, number: int) -> None:
         if not self._order(KILL, number):
-            # A child that cannot be killed must not live; the server's end is theirs, too.
+            # A child that cannot be killed must not live on: all children end with their server.
             self._lose()
 
     def _order(self, kind: bytes, number: int, descriptors: Sequence[int] = ()) -> bool:
@@ -160,7 +160,7 @@ class ForkServer:
             self._lose()
 
     def _lose(self) -> None:
-        """Close its control socket, by which it ends, and its children with it."""
+        """Close its control socket. Then it ends, and its children with it."""
         if self.is_lost:
             return
         self.is_lost = True
@@ -195,26 +195,26 @@ class ForkServer:
         for child in children:
             child.channel.close()
         if self.report.get("place") is not None:
-            # It removes its folder itself, unless it was killed.
+            # The server removes its folder, unless it was killed.
             await asyncio.to_thread(shutil.rmtree, self.report["place"], ignore_errors=True)
 
 
 async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
-    """Start the server in an interpreter without environment, packages or inherited descriptors but one."""
+    """Start the server in an interpreter without environment or packages, and with a single descriptor."""
     root = str(Path(__file__).parents[3])
     return await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT, root, str(theirs.fileno()),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-        # Only what an interpreter may need to find its library.
+        # An interpreter may need this to find its library.
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
         pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
     )  # fmt: skip
 
 
 def _private_user() -> int:
-    """Return a user id without a name and without processes, for children of root; unless root, our own.
+    """Return the user id for children: for root, one without a name and without processes; otherwise our own.
 
-    Chosen here, because whoever looks up names has the host's users in its memory.
+    It is chosen here, because looking up names leaves the host's users in memory.
     """
     if os.getuid() != 0:
         return os.getuid()

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["Jail"]
 
 _PROFILE = "halflap.sandbox.jail.inside.child"
-_LEAST_IDLE, _MOST_IDLE = 3, 8
-"""How many locked processes wait for programs; more while more programs run at a time."""
-_REFILL_AFTER_SECONDS = 0.02
+_MIN_IDLE, _MAX_IDLE = 3, 8
+"""How many locked processes wait for programs; more while more programs run at the same time."""
+_REFILL_DELAY_SECONDS = 0.02
 _CANARY = Program(
     """\
 import ctypes, os, socket
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_long
-got = []
+escapes = []
 
 def attempt(name, action):
     try:
@@ -34,7 +34,7 @@ def attempt(name, action):
     except OSError:
         return
     if outcome is None or outcome >= 0:
-        got.append(name)
+        escapes.append(name)
 
 def main():
     attempt("open a file", lambda: os.close(os.open("/", os.O_RDONLY)))
@@ -46,11 +46,11 @@ def main():
     attempt("send a signal", lambda: os.kill(os.getppid(), 0))
     attempt("send a signal to itself", lambda: libc.kill(os.getpid(), 0))
     attempt("make memory executable", lambda: libc.mmap(None, 4096, 5, 34, -1, 0))
-    return got
+    return escapes
 """,
     arguments={},
 )
-"""A script that tries to break out, before any program is run, and returns what it could do."""
+"""A script that tries to break out before any program runs, and returns what worked."""
 
 
 class Jail:
@@ -59,14 +59,14 @@ class Jail:
     name = "jail"
 
     def __init__(self, config: ExecutionConfig, **layers: bool) -> None:
-        """Create it; tests can switch off `namespaces`, `landlock`, or all of it (`lockdown`)."""
+        """Create it; tests can switch off `namespaces`, `landlock`, or everything (`lockdown`)."""
         self._config = config
         self._has_locks = layers.get("lockdown", True)
         orders: dict[str, Any] = {
             "memory_bytes": config.max_memory_mb * 1024 * 1024,
             "cpu_seconds": config.cpu_seconds,
-            "largest_value": config.max_value_bytes,
-            "calls_at_once": config.max_concurrent_calls,
+            "max_value_bytes": config.max_value_bytes,
+            "max_concurrent_calls": config.max_concurrent_calls,
             "modules": list(config.modules),
             # Where modules are found; programs never see it.
             "path": [entry for entry in sys.path if entry] if config.modules else [],
@@ -85,8 +85,8 @@ class Jail:
             return Readiness(self.name, trouble=str(error))
         trouble = canary_trouble(ending) if self._has_locks else None
         if self._config.sandbox == "hardened" and (missing := report["missing"]):
-            lacking = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
-            trouble = f"`execution.sandbox: hardened` wants every layer ({lacking})"
+            reasons = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+            trouble = f"`execution.sandbox: hardened` needs every layer ({reasons})"
         self._refill()
         notes = [f"module {name!r} cannot be loaded: {why}" for name, why in report["failed_modules"].items()]
         return Readiness(self.name, report["layers"], report["missing"], trouble, notes)
@@ -97,7 +97,7 @@ class Jail:
         except OSError as error:
             raise SandboxError(f"no process could be started for the program: {error}") from error
         # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
-        delay = _REFILL_AFTER_SECONDS if self._pool.idle else 0.0
+        delay = _REFILL_DELAY_SECONDS if self._pool.idle else 0.0
         asyncio.get_running_loop().call_later(delay, self._refill)
         self._running += 1
         try:
@@ -106,7 +106,7 @@ class Jail:
             self._running -= 1
 
     async def _take(self) -> SandboxProcess:
-        """Return a locked process that has run no program; raise `OSError` if there can be none."""
+        """Return a locked process that has run no program; raise `OSError` if none can be had."""
         while True:
             is_last = not self._pool.idle
             process = SandboxProcess(await self._pool.take(), self._config)
@@ -114,14 +114,14 @@ class Jail:
                 await process.locked()
             except BaseException as error:
                 process.close()
-                # One that waited may have died meanwhile.
+                # One that has been waiting may have died meanwhile.
                 if is_last or not isinstance(error, OSError):
                     raise
             else:
                 return process
 
     def _refill(self) -> None:
-        self._pool.refill(min(max(_LEAST_IDLE, self._running), _MOST_IDLE))
+        self._pool.refill(min(max(_MIN_IDLE, self._running), _MAX_IDLE))
 
     async def close(self) -> None:
         await self._pool.close()

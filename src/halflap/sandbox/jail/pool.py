@@ -1,4 +1,4 @@
-"""Children forked ahead for whatever comes next, from a fork server that is replaced when it is lost or old."""
+"""Children forked ahead of time, from a fork server that is replaced when it is lost or old."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from halflap.sandbox.jail.fork_server import Child, ForkServer
 
 __all__ = ["Pool"]
 
-_MOST_FORKS = 2_000
+_MAX_FORKS = 2_000
 """Then a fork server is replaced: all its children share one memory layout."""
-_TRY_AGAIN_SECONDS = 10.0
+_RETRY_SECONDS = 10.0
 
 
 class Pool:
-    """Forks children of one profile. The server starts with the first; `orders` are asked for when it does."""
+    """Forks children of one profile. The server starts with the first; `orders` is called when it does."""
 
     def __init__(self, profile: str, orders: Callable[[], Mapping[str, Any]]) -> None:
         self._profile = profile
@@ -34,14 +34,18 @@ class Pool:
     def server(self) -> ForkServer | None:
         return self._servers[-1] if self._servers else None
 
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
     async def start(self) -> ForkServer:
-        """Return the server, or start one if there is none or it is old; raise `OSError` if that fails."""
+        """Return the server; start one if there is none, or if it is old. Raises `OSError`."""
         if self._closed:
             raise OSError("the gateway is closing")
         if self._starting is None or self._is_due(self._starting):
             self._tried_at = time.monotonic()
             self._starting = asyncio.create_task(self._start(), name="start a fork server")
-        # A caller may give up; the start continues, for the next.
+        # A caller may be cancelled; the start continues, for the next.
         return await asyncio.shield(self._starting)
 
     def _is_due(self, last: asyncio.Task[ForkServer]) -> bool:
@@ -49,8 +53,8 @@ class Pool:
         if not last.done():
             return False
         if last.cancelled() or last.exception() is not None:
-            return time.monotonic() - self._tried_at > _TRY_AGAIN_SECONDS
-        return last.result().is_lost or last.result().forked >= _MOST_FORKS
+            return time.monotonic() - self._tried_at > _RETRY_SECONDS
+        return last.result().is_lost or last.result().forked >= _MAX_FORKS
 
     async def _start(self) -> ForkServer:
         server = ForkServer(self._profile, await asyncio.to_thread(self._orders))
@@ -62,7 +66,7 @@ class Pool:
         return server
 
     async def take(self) -> Child:
-        """Return a child that waits already, or a new one; raise `OSError` if there can be none."""
+        """Return a waiting child, or a new one; raise `OSError` if none can be forked."""
         server = await self.start()
         while self._idle:
             child = self._idle.popleft()
@@ -71,13 +75,9 @@ class Pool:
             child.channel.close()
         return server.fork()
 
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
-
-    def refill(self, most: int) -> None:
-        """Fork until `most` children wait. If that fails, the next caller of `take` gets the error."""
-        while self.server is not None and not self._closed and len(self._idle) < most:
+    def refill(self, count: int) -> None:
+        """Fork until `count` children wait. If that fails, the next caller of `take` gets the error."""
+        while self.server is not None and not self._closed and len(self._idle) < count:
             try:
                 self._idle.append(self.server.fork())
             except OSError:

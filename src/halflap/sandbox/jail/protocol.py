@@ -1,4 +1,4 @@
-"""What the gateway and a locked process say to each other: frames with a kind, a length and a body. Both sides import this."""
+"""The protocol between the gateway and locked processes: frames with a kind, a length and a body. Both sides import this."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ from typing import Final
 
 __all__ = ["Frames", "MisuseError", "frame", "limits", "receive"]
 
-# To a fork server.
+# Gateway to fork server
 ORDER: Final = struct.Struct("!cI")
-"""What to do, and the number of the child."""
+"""A kind, and the number of the child."""
 FORK: Final = b"F"
-"""Comes with the child's end of its channel."""
+"""Sent with the child's end of its channel."""
 KILL: Final = b"K"
 
 _HEADER: Final = struct.Struct("!cI")
 NUMBER: Final = struct.Struct("!Q")
-"""The number of a call, which precedes what is about one."""
+"""The number of a call; begins the body of every frame about a call."""
 CHUNK: Final = 65_536
-"""The most bytes of output in a frame."""
-LONGEST_FAILURE: Final = 524_288
-"""Traceback and hint of 20,000 characters each, which may take six bytes as an escape, and a name."""
+"""The largest frame of output."""
+MAX_FAILURE_BYTES: Final = 524_288
+"""A traceback and a hint of 20,000 characters each, of which each may be an escape of six bytes, and a name."""
 BROKEN: Final = 70
 """Exit status of a process whose program has broken what the process itself uses."""
 READY: Final = b"locked"
-"""The first that a process says; anything else is why it could not be locked."""
+"""The first message of a process, without a frame; anything else is why it could not be locked."""
 
-# To the program.
+# Gateway to program
 PROGRAM: Final = b"P"
 """JSON: code, tools and arguments."""
 VALUE: Final = b"V"
-"""What a call returned: its number, then the value as the same interpreter marshals it."""
+"""The result of a call: its number, then the value, marshalled by the same interpreter."""
 ERROR: Final = b"F"
-"""How a call failed: its number, then a message in UTF-8."""
+"""The failure of a call: its number, then a message in UTF-8."""
 
-# To the gateway.
+# Program to gateway
 CALL: Final = b"C"
 """A number, then name and arguments as JSON."""
 CANCEL: Final = b"X"
-"""The number alone."""
+"""Its number."""
 OUTPUT: Final = b"O"
 """Text in UTF-8."""
 SHOW: Final = b"S"
 """A content block as JSON."""
 DONE: Final = b"D"
-"""JSON: how it failed, the value of a script, and what it used."""
+"""JSON: the outcome, the failure, the value of a script, and the resources used."""
 
 
-def limits(largest: int) -> dict[bytes, int]:
-    """Return what a program may send, and the most bytes of each kind."""
+def limits(max_value_bytes: int) -> dict[bytes, int]:
+    """Return the kinds of frames that a program may send, with the most bytes of each."""
     return {
         OUTPUT: CHUNK,
-        CALL: NUMBER.size + largest,
+        CALL: NUMBER.size + max_value_bytes,
         CANCEL: NUMBER.size,
-        SHOW: largest,
-        DONE: largest + LONGEST_FAILURE,
+        SHOW: max_value_bytes,
+        DONE: max_value_bytes + MAX_FAILURE_BYTES,
     }
 
 
@@ -69,16 +69,16 @@ def frame(kind: bytes, *parts: bytes | memoryview) -> bytes:
 
 
 class Frames:
-    """Received bytes, cut into frames; with `limits`, only of these kinds and up to these sizes."""
+    """Splits received bytes into frames; with `limits`, only of these kinds and up to these sizes."""
 
     def __init__(self, limits: Mapping[bytes, int] | None = None) -> None:
         self._limits = limits
         self._received = bytearray()
         self.missing = 0
-        """How many bytes the frame that has begun still needs."""
+        """The number of bytes until the current frame is complete."""
 
     def add(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Take bytes, and return the frames that are complete now."""
+        """Take bytes, and yield the frames that are complete now."""
         self._received += data
         while len(self._received) >= _HEADER.size:
             kind, length = _HEADER.unpack_from(self._received)
@@ -94,6 +94,6 @@ class Frames:
 
 
 def receive(connection: socket.socket, frames: Frames) -> Iterator[tuple[bytes, bytes]]:
-    """Wait for frames until the other side closes the connection."""
+    """Yield frames until the other side closes the connection."""
     while part := connection.recv(CHUNK):
         yield from frames.add(part)

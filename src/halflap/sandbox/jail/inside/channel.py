@@ -1,4 +1,4 @@
-"""The only way out of the jail: calls, answers, and what a program prints, which is sent soon enough to survive its end."""
+"""The only way out of the jail: calls, their answers, and output, which is sent soon enough to survive the program's end."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
 __all__ = ["Channel", "Console"]
 
 _TICK_SECONDS = 0.02
+_MAX_NAME = 200
 
 
 class Channel:
     """The program's end of the channel. It works in any event loop, one after the other."""
 
-    def __init__(self, connection: socket.socket, largest_value: int, calls_at_once: int) -> None:
+    def __init__(self, connection: socket.socket, max_value_bytes: int, max_concurrent_calls: int) -> None:
         self._socket = connection
-        self.largest_value = largest_value
+        self.max_value_bytes = max_value_bytes
         self.is_silent = True
         """Nothing was printed or shown yet."""
         self._unsent = bytearray()
         self._is_sending = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._calls_at_once = calls_at_once
-        self._turns: asyncio.Semaphore
+        self._max_concurrent_calls = max_concurrent_calls
+        self._places: asyncio.Semaphore
         """Further calls wait here: the gateway ends a program with more open calls."""
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        """The calls without an answer, also those that were cancelled."""
+        """The calls without an answer, including cancelled ones."""
         self._calls = 0
         self._frames = protocol.Frames()
 
@@ -69,12 +70,12 @@ class Channel:
             self._is_sending = False
 
     def read_program(self) -> Any:
-        """Wait for the program; None if the gateway closes the channel instead."""
+        """Wait for the program; return None if the gateway closes the channel instead."""
         _, body = next(protocol.receive(self._socket, self._frames), (b"", b"null"))
         return loads(body)
 
     def wait_for_end(self) -> None:
-        """Stay until the gateway closes the channel or kills this process."""
+        """Wait until the gateway closes the channel or kills this process."""
         while self._socket.recv(protocol.CHUNK):
             pass
 
@@ -82,14 +83,15 @@ class Channel:
         """Call a tool and return what the gateway answers."""
         order = {"name": name, "arguments": arguments, "line": line}
         try:
-            body = encode(order, f"The arguments of {name[:_LONGEST_NAME]}()", self.largest_value)
+            body = encode(order, f"The arguments of {name[:_MAX_NAME]}()", self.max_value_bytes)
         except ValueError as error:
             raise ToolError(str(error)) from None
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             loop.add_reader(self._socket.fileno(), self._receive)
-            self._loop, self._turns = loop, asyncio.Semaphore(self._calls_at_once - len(self._waiting))
-        await self._turns.acquire()
+            self._loop = loop
+            self._places = asyncio.Semaphore(self._max_concurrent_calls - len(self._waiting))
+        await self._places.acquire()
         self._calls += 1
         number = self._calls
         answer = self._waiting[number] = loop.create_future()
@@ -102,7 +104,7 @@ class Channel:
             raise
 
     def _receive(self) -> None:
-        """Read what is there, and wake those whose answers are complete."""
+        """Read answers that have arrived, and wake the calls that wait for them."""
         try:
             part = self._socket.recv(1 << 20, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -114,7 +116,7 @@ class Channel:
             return
         for kind, body in self._frames.add(part):
             answer = self._waiting.pop(NUMBER.unpack_from(body)[0])
-            self._turns.release()
+            self._places.release()
             rest = memoryview(body)[NUMBER.size :]
             # Nothing waits for a call that was cancelled.
             if answer.done():
@@ -125,10 +127,8 @@ class Channel:
                 answer.set_exception(ToolError(bytes(rest).decode()))
 
 
-_LONGEST_NAME = 200
-
-
 def _with_media(value: Any) -> Any:
+    """Restore the media objects, which the gateway has replaced by pairs."""
     if type(value) is tuple:
         return Media(value[1])
     if type(value) is list and any(type(part) is tuple for part in value):
@@ -137,7 +137,7 @@ def _with_media(value: Any) -> Any:
 
 
 class _Outlet(io.BufferedIOBase):
-    """Bytes that go through the channel."""
+    """Sends bytes through the channel."""
 
     def __init__(self, channel: Channel, name: str) -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class _Outlet(io.BufferedIOBase):
 
 
 class Console:
-    """The two streams of a program; they stay, whatever it puts in their place."""
+    """The output streams that a program starts with, whatever it puts in their place."""
 
     def __init__(self, channel: Channel) -> None:
         """Make stdout and stderr go through the channel, and stdin empty."""
@@ -168,14 +168,14 @@ class Console:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc]
         sys.stdin = io.StringIO()
 
-    def keep_sending(self) -> None:
+    def flush_regularly(self) -> None:
         """Send unfinished lines before the program waits, and regularly while it computes.
 
         The timer is the one for profilers: it runs only while the program computes, and programs do not use it.
         """
         time.sleep = _after(self.flush, time.sleep)
-        idle: Any = selectors.DefaultSelector
-        idle.select = _after(self.flush, idle.select)
+        selector: Any = selectors.DefaultSelector
+        selector.select = _after(self.flush, selector.select)
         signal.signal(signal.SIGPROF, lambda *_: self.flush())
         signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
 
@@ -186,7 +186,7 @@ class Console:
                 stream.flush()
 
     def finish(self) -> None:
-        """Send all that the program has printed, in whatever it made of its streams."""
+        """Send everything that the program has printed, also to streams of its own."""
         for stream in (sys.stdout, sys.stderr):
             # The program may have put anything there.
             with contextlib.suppress(BaseException):

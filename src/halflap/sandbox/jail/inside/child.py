@@ -19,7 +19,7 @@ from halflap.sandbox.jail.protocol import BROKEN, READY
 __all__ = ["Profile"]
 
 _DESCRIPTOR = 3
-"""Where a program finds its channel; everything else is closed."""
+"""The only open descriptor of a program: its channel."""
 _OPEN_FILES = 32
 _STACK_BYTES = 16 * 1024 * 1024
 
@@ -34,9 +34,9 @@ class Profile(server.Profile):
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then give up rights."""
-        # `platform` answers without asking the kernel, and hides the host's name and version.
-        known: Any = platform
-        known._uname_cache = platform.uname_result("Linux", "halflap", "", "", orders["machine"])  # noqa: SLF001 -- the only place
+        # So that `platform` hides the host's name and version, and makes no system call.
+        system: Any = platform
+        system._uname_cache = platform.uname_result("Linux", "halflap", "", "", orders["machine"])  # noqa: SLF001 -- the only place
         sys.path.extend(orders.pop("path"))
         failed = library.preload(orders["modules"])
         sys.path.clear()
@@ -47,14 +47,15 @@ class Profile(server.Profile):
         self._orders = orders
         self._filter = seccomp.build(orders["machine"])
         self._limits = _limits(locks.address_space() + orders["memory_bytes"], orders["cpu_seconds"])
-        found = locks.confine(orders)
-        self._has_landlock = found.has_landlock
-        return {"layers": ["seccomp", *found.layers], "missing": found.missing, "failed_modules": failed}
+        confinement = locks.confine(orders)
+        self._has_landlock = confinement.has_landlock
+        layers = ["seccomp", *confinement.layers]
+        return {"layers": layers, "missing": confinement.missing, "failed_modules": failed}
 
     def child(self, channel: int) -> None:
         """Lock the process, report that, wait for a program and run it."""
         try:
-            opened = self._enter(channel)
+            opened = self._lock(channel)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, no program may run here
             with contextlib.suppress(OSError):
                 os.write(_DESCRIPTOR, f"{type(error).__name__}: {error}"[:1000].encode())
@@ -66,25 +67,26 @@ class Profile(server.Profile):
             leave(BROKEN)
         leave(0)
 
-    def _enter(self, descriptor: int) -> Channel:
+    def _lock(self, descriptor: int) -> Channel:
+        orders = self._orders
         if descriptor != _DESCRIPTOR:
             os.dup2(descriptor, _DESCRIPTOR)
         os.set_inheritable(_DESCRIPTOR, False)
         os.closerange(0, _DESCRIPTOR)
         os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
         # Only tests that show what an attack would do without locks switch them off.
-        if self._orders["lockdown"]:
+        if orders["lockdown"]:
             locks.lock(self._limits, self._filter, () if self._has_landlock else None)
         # The only handler that the fork server has set.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         program.warm_up()
         # Forks share the state of random generators; one program must not predict another.
         random.seed()
-        if (chance := sys.modules.get("numpy.random")) is not None:
-            chance.seed()
+        if (numpy_random := sys.modules.get("numpy.random")) is not None:
+            numpy_random.seed()
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=_DESCRIPTOR)
         connection.sendall(READY)
-        return Channel(connection, self._orders["largest_value"], self._orders["calls_at_once"])
+        return Channel(connection, orders["max_value_bytes"], orders["max_concurrent_calls"])
 
 
 def _reset_signals() -> None:
@@ -97,15 +99,14 @@ def _reset_signals() -> None:
 
 
 def _limits(memory_bytes: int, cpu_seconds: int) -> dict[int, tuple[int, int]]:
-    none = (0, 0)
+    zero = (
+        resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE,
+    )  # fmt: skip
     return {
         resource.RLIMIT_AS: (memory_bytes, memory_bytes),
         # A program can ignore the signal at the first limit, but not the one at the second.
         resource.RLIMIT_CPU: (cpu_seconds, cpu_seconds + 1),
         resource.RLIMIT_STACK: (_STACK_BYTES, _STACK_BYTES),
         resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
-        **dict.fromkeys(
-            (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK,
-             resource.RLIMIT_MSGQUEUE), none,
-        ),
-    }  # fmt: skip
+        **dict.fromkeys(zero, (0, 0)),
+    }

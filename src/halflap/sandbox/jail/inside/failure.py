@@ -1,4 +1,7 @@
-"""How a program failed: its own lines, none of ours, and a hint at what it cannot have here, or what was there instead."""
+"""How a program failed: its own lines of the traceback, and a hint at what it cannot have here or what was there instead.
+
+This is the only place that tells a program about a missing key.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,38 @@ from halflap.sandbox.media import Media
 
 __all__ = ["describe", "show_source"]
 
-_LONGEST_NAME = 200
-_LONGEST_TEXT = 80
-_MOST_FRAMES = 1_000
-_COROUTINE = re.compile(r"""['"]coroutine['"]|(type|not|to) coroutine\b|coroutine found""")
-"""Not what asyncio says where one is needed: "a coroutine was expected"."""
+_MAX_NAME = 200
+_MAX_EXCERPT = 80
+_MAX_FRAMES = 1_000
+_HINTS: list[tuple[type[BaseException], str, str]] = [
+    (RuntimeError, "can't start new thread",
+     f"{NO_FILES} They have one thread; tools called together with asyncio.gather run at the same time."),
+    (RuntimeError, r"asyncio\.run\(\) cannot be called",
+     "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`."),
+    # Where asyncio needs a coroutine, it says "a coroutine was expected", which is something else.
+    (TypeError, r"""['"]coroutine['"]|(type|not|to) coroutine\b|coroutine found""", NOT_AWAITED),
+    (AttributeError, "'coroutine' object", NOT_AWAITED),
+    (TypeError, "the JSON object must be str",
+     "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."),
+    (SyntaxError, "'return' outside function",
+     "A program is a file, not a function: print the result, or end with it as an expression."),
+]  # fmt: skip
+"""What Python says of mistakes that are usual here, and what to do about them."""
 
 
 def show_source(source: str) -> None:
     """Let tracebacks and warnings find the lines of the program."""
-    # The last line needs a line break, or the marks below it are one off.
+    # Without a line break at the end, the marks below the last line would be one off.
     linecache.cache[FILE] = (len(source), None, f"{source}\n".splitlines(keepends=True), FILE)
 
 
 def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return outcome, traceback, hint and undefined name; `results` has the last one of each tool."""
+    """Return outcome, traceback, hint and undefined name; `results` has the last result of each tool."""
     try:
         if isinstance(error, SystemExit):
             text = exit_text(error.code)
-            return (
-                {"outcome": "ok", "error": ""}
-                if text is None
-                else {"outcome": "failed", "error": _clean(text)}
-            )
-        return _described(error, source, results)
+            return {"outcome": "ok" if text is None else "failed", "error": _clean(text or "")}
+        return _describe_failure(error, source, results)
     except BaseException as another:  # noqa: BLE001 -- the methods of the program's exceptions may raise anything
         # There may be no memory left to describe it with.
         is_exhausted = isinstance(error, MemoryError) or isinstance(another, MemoryError)
@@ -51,13 +62,13 @@ def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> d
         }
 
 
-def _described(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_failure(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(error, SyntaxError) and error.text is None and error.filename == FILE and error.lineno:
         # The compiler looks for the line in a file, and there is none.
         error.text = linecache.getline(FILE, error.lineno)
-    formatted = TracebackException.from_exception(error, compact=True, limit=-_MOST_FRAMES)
+    formatted = TracebackException.from_exception(error, compact=True, limit=-_MAX_FRAMES)
     is_exhausted = False
-    for one in _all(formatted):
+    for one in _with_causes(formatted):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
         is_exhausted = is_exhausted or one.exc_type is MemoryError
     text = "".join(formatted.format())
@@ -66,23 +77,23 @@ def _described(error: BaseException, source: str, results: Mapping[str, Any]) ->
         text = text.removeprefix("Traceback (most recent call last):\n")
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    said = _hint(error, source, results)
-    is_undefined = said is None and isinstance(error, NameError) and isinstance(error.name, str)
+    hint = _hint(error, source, results)
+    is_undefined = hint is None and isinstance(error, NameError) and isinstance(error.name, str)
     return {
         "outcome": "memory" if is_exhausted else "failed",
         "error": _clean(text),
-        "hint": None if said is None else _clean(said),
-        "undefined": _clean(error.name[:_LONGEST_NAME]) if is_undefined else None,  # type: ignore[attr-defined]
+        "hint": None if hint is None else _clean(hint),
+        "undefined": _clean(error.name[:_MAX_NAME]) if is_undefined else None,  # type: ignore[attr-defined]
     }
 
 
 def _clean(text: str) -> str:
-    """Return a text of a bounded length, with half characters as escapes."""
+    """Return a text of a bounded length, with lone surrogates as escapes."""
     return shorten(text).encode(errors="backslashreplace").decode()
 
 
-def _all(first: TracebackException) -> Iterator[TracebackException]:
-    """Return an exception, its causes and its members, however many there are."""
+def _with_causes(first: TracebackException) -> Iterator[TracebackException]:
+    """Yield an exception, its causes and the members of groups, however many there are."""
     seen: set[int] = set()
     waiting = [first]
     while waiting:
@@ -99,44 +110,26 @@ def _all(first: TracebackException) -> Iterator[TracebackException]:
 
 
 def _hint(error: BaseException, source: str, results: Mapping[str, Any]) -> str | None:
-    """Return something useful about an error, if there is something to say. `results` has the last one of each tool."""
     try:
-        traces, trace = [], error.__traceback__
-        while trace is not None:
-            traces.append(trace)
+        text = str(error)
+        for kind, message, hint in _HINTS:
+            if isinstance(error, kind) and re.search(message, text):
+                return hint
+        if isinstance(error, ModuleNotFoundError):
+            return _module_hint(error.name or "")
+        if isinstance(error, OSError):
+            # Without a number from the kernel, directly or behind it, the program raised it itself.
+            numbers = (getattr(one, "errno", None) for one in (error, error.__context__))
+            return NO_FILES if any(number is not None for number in numbers) else None
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        said = _about_surroundings(error)
-        return _about_value(error, traces[-1], source, results) if said is None and traces else said
+        return None if trace is None else _value_hint(error, trace, source, results)
     except BaseException:  # noqa: BLE001 -- objects of the program may do anything; the failure is still reported
         return None
 
 
-def _about_surroundings(error: BaseException) -> str | None:
-    """Return what a program cannot have."""
-    text = str(error)
-    said = None
-    if isinstance(error, ModuleNotFoundError):
-        said = _about_module(error.name or "")
-    elif isinstance(error, OSError):
-        # Without a number from the kernel, directly or behind it, the program raised it itself.
-        numbers = (getattr(one, "errno", None) for one in (error, error.__context__))
-        said = NO_FILES if any(number is not None for number in numbers) else None
-    elif "can't start new thread" in text:
-        said = f"{NO_FILES} They have one thread; tools called together with asyncio.gather run at the same time."
-    elif "asyncio.run() cannot be called" in text:
-        said = "The program already runs in an event loop: write `await main()` instead of `asyncio.run(main())`."
-    elif isinstance(error, TypeError | AttributeError) and _COROUTINE.search(text):
-        said = NOT_AWAITED
-    elif "the JSON object must be str" in text:
-        said = (
-            "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."
-        )
-    elif "'return' outside function" in text:
-        said = "A program is a file, not a function: print the result, or end with it as an expression."
-    return said
-
-
-def _about_module(name: str) -> str:
+def _module_hint(name: str) -> str:
     package = name.partition(".")[0]
     if package in sys.stdlib_module_names:
         return (
@@ -149,17 +142,14 @@ def _about_module(name: str) -> str:
     )
 
 
-# What was there instead -------------------------------------------------------------------------------
-
-
-def _about_value(
+def _value_hint(
     error: BaseException, trace: TracebackType, source: str, results: Mapping[str, Any]
 ) -> str | None:
     """Return what the failing expression looked into, if that can be found without running it again."""
     if isinstance(error, AttributeError) and isinstance(error.name, str):
         if isinstance(error.obj, dict) and error.name in error.obj:
             return f"The value is a dict: write [{error.name!r}] instead of .{error.name}."
-        return _describe(error.obj, error.name)
+        return _describe_value(error.obj, error.name)
     read = _failing_read(source, trace) if isinstance(error, KeyError | TypeError | IndexError) else None
     if read is None:
         return None
@@ -167,11 +157,11 @@ def _about_value(
     if isinstance(value, dict):
         key = error.args[0] if isinstance(error, KeyError) else None
         # If it has the key, it is another value than the one that failed.
-        return None if key is None or key in value else _describe(value, key, where)
+        return None if key is None or key in value else _describe_value(value, key, where)
     if value is None and (got := _get_call(read.value)) is not None:
         outer, where = _find(got[0], trace, results)
-        return f"`.get({got[1]!r})` gave None: {_describe(outer, got[1], where)}"
-    return _describe(value)
+        return f"`.get({got[1]!r})` gave None: {_describe_value(outer, got[1], where)}"
+    return _describe_value(value)
 
 
 def _failing_read(source: str, trace: TracebackType) -> ast.Subscript | None:
@@ -188,7 +178,7 @@ def _failing_read(source: str, trace: TracebackType) -> ast.Subscript | None:
 
 
 def _find(node: ast.expr, trace: TracebackType, results: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the value of a name, a constant, an item or a tool's result, and what to call it. Raise for all else."""
+    """Return the value of a name, a constant, an item or a tool's result, and what to call it. Raise for everything else."""
     where = "this dict"
     match node:
         case ast.Await(value=ast.Call(func=ast.Name(id=tool), args=given)):
@@ -216,22 +206,23 @@ def _get_call(node: ast.AST) -> tuple[ast.expr, Any] | None:
     return None
 
 
-def _describe(value: Any, wanted: Any = None, where: str = "this dict") -> str | None:
-    said = None
-    if isinstance(value, dict):
-        said = f"{wanted!r} is not in {where}; keys: {listed(list(value))}"
-    elif isinstance(value, list):
-        first = _kind(value[0]) if value else "nothing"
-        said = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."
-    elif isinstance(value, str):
-        said = f"The value is text, not an object: {value[:_LONGEST_TEXT]!r}"
-    elif value is None:
-        said = "The value is None."
-    elif isinstance(value, Media):
-        said = "The value is an image, a sound or a resource; its bytes are in .data, and show() shows it to the model."
-    elif isinstance(value, CoroutineType):
-        said = NOT_AWAITED
-    return said
+def _describe_value(value: Any, key: Any = None, where: str = "this dict") -> str | None:
+    hint = None
+    match value:
+        case dict():
+            hint = f"{key!r} is not in {where}; keys: {listed(list(value))}"
+        case list():
+            first = _kind(value[0]) if value else "nothing"
+            hint = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."
+        case str():
+            hint = f"The value is text, not an object: {value[:_MAX_EXCERPT]!r}"
+        case None:
+            hint = "The value is None."
+        case Media():
+            hint = "The value is an image, a sound or a resource; its bytes are in .data, and show() shows it to the model."
+        case CoroutineType():
+            hint = NOT_AWAITED
+    return hint
 
 
 def _kind(value: Any) -> str:

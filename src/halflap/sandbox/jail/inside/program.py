@@ -30,25 +30,26 @@ from halflap.sandbox.media import Media, for_model, picture_of
 
 __all__ = ["prepare", "run", "warm_up"]
 
-_SMALL = """\
+_WARM_UP = """\
 import asyncio, json
 
 (result,) = await asyncio.gather(_halflap_warm(text="a"))
 print(f"{sum(row['number'] for row in result['rows'])}", json.dumps(result))
 """
+_WARM_UP_TOOL = "_halflap_warm"
 _PREPARATIONS = 10
-_WARM = "_halflap_warm"
 _LAST = "_halflap_last"
+"""The variable for the value of the last line."""
 _SCRIPT = "script"
-"""What `__name__` is in a script; not `__main__`, so that an `if __name__ == "__main__"` block does not run."""
+"""The `__name__` of a script; not `__main__`, so that an `if __name__ == "__main__"` block does not run."""
 _RESERVE_BYTES = 1 << 22
 """Freed when the program has failed, so that there is memory to report it."""
 
 
 def prepare() -> None:
-    """Run something small and something that fails before the first fork: a locked process can load nothing.
+    """Before the first fork, run something small and something that fails, because a locked process can load nothing.
 
-    Code that has run often is changed by the interpreter, which children then need not do, each in memory of its own.
+    The interpreter specializes code that has run often; children then need not do that, each in its own copy of the memory.
     """
     for _ in range(_PREPARATIONS):
         warm_up()
@@ -63,9 +64,9 @@ def prepare() -> None:
 
 
 def warm_up() -> None:
-    """Run something small while the process waits, so that the pages it touches are already its own.
+    """Run something small while the process waits for a program.
 
-    Copying them takes longer than a small program does.
+    The pages of memory that it touches are then already copied, which takes longer than a small program.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -73,7 +74,8 @@ def warm_up() -> None:
         answer = marshal.dumps({"rows": [{"number": 1}]})
         theirs.sendall(protocol.frame(protocol.VALUE, protocol.NUMBER.pack(1), answer))
         console = Console(channel)
-        _Program(channel, console, {"code": _SMALL, "tools": {_WARM: ["", None]}, "arguments": None}).run()
+        order = {"code": _WARM_UP, "tools": {_WARM_UP_TOOL: ["", None]}, "arguments": None}
+        _Program(channel, console, order).run()
         logging.shutdown()
         console.finish()
         channel.send(protocol.DONE, b"null")
@@ -82,9 +84,9 @@ def warm_up() -> None:
 def run(channel: Channel) -> None:
     """Wait for the program, run it, and report how it ended."""
     console = Console(channel)
-    console.keep_sending()
+    console.flush_regularly()
     builtins.input = _no_input
-    # Python has these from `site`, which is not loaded here.
+    # Python gets these from `site`, which is not loaded here.
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, ""))
     builtins.help = _sitebuiltins._Helper()  # noqa: SLF001 -- there is no public way
@@ -96,12 +98,10 @@ def run(channel: Channel) -> None:
         return
     program = _Program(channel, console, order)
     ending = program.run()
-    if ending["outcome"] == "ok":
-        program.show_last()
     with contextlib.suppress(BaseException):
-        atexit._run_exitfuncs()  # noqa: SLF001 -- as above
+        atexit._run_exitfuncs()  # noqa: SLF001 -- there is no public way
     if ending["outcome"] == "ok":
-        # What was never awaited is warned of when it goes, at a line of ours.
+        # A coroutine that was never awaited is reported when it is freed, at a line of ours.
         warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
         program.variables.clear()
     console.finish()
@@ -112,19 +112,19 @@ def run(channel: Channel) -> None:
 
 
 class _Program:
-    """One program: what it finds defined, its lines, and the value of a script."""
+    """One program: its variables, its lines, and the value of a script."""
 
     def __init__(self, channel: Channel, console: Console, order: dict[str, Any]) -> None:
+        self.variables: dict[str, Any] = {}
         self._source: str = order["code"]
         self._arguments: dict[str, Any] | None = order["arguments"]
-        # One loop for the lines and for `main`, started when it is needed.
-        self._runner = asyncio.Runner()
         self._channel = channel
         self._console = console
+        # One loop for the lines and for `main`, started when it is needed.
+        self._runner = asyncio.Runner()
         self._results: dict[str, Any] = {}
         """The last result of each tool."""
         self._functions = define(order["tools"], self._call, self._show_media)
-        self.variables: dict[str, Any] = {}
 
     def run(self) -> dict[str, Any]:
         """Run it, and return how it ended."""
@@ -135,22 +135,9 @@ class _Program:
         self.variables.update(self._functions, ToolError=ToolError, __file__=FILE, __builtins__=builtins)
         show_source(self._source)
         show_figures(self._functions["show"])
-        value = None
         try:
-            code = _compile(self._source, keep_last=self._arguments is None)
             try:
-                if code.co_flags & inspect.CO_COROUTINE:
-                    self._runner.run(eval(code, self.variables))  # noqa: S307 -- the program, in a locked process
-                else:
-                    exec(code, self.variables)  # noqa: S102 -- the program, in a locked process
-                if self._arguments is not None:
-                    value = loads(
-                        encode(
-                            self._enter(**self._arguments), "The value of main()", self._channel.largest_value
-                        )
-                    )
-                elif self._forgot_main():
-                    self.variables[_LAST] = self._enter()
+                value = self._execute()
             finally:
                 # A thread pool of asyncio's cannot be shut down where there are no threads.
                 with contextlib.suppress(RuntimeError):
@@ -160,23 +147,38 @@ class _Program:
             reserve.close()
             # What a failure leaves without `await` is not its cause.
             warnings.simplefilter("ignore")
-            return describe(error, self._source, self._results)
-        return {"outcome": "ok", "error": "", "value": value}
+            ending = describe(error, self._source, self._results)
+            value = None
+        else:
+            ending = {"outcome": "ok", "error": "", "value": value}
+        if ending["outcome"] == "ok" and self._arguments is None:
+            self._show_last(value)
+            ending["value"] = None
+        return ending
 
-    def _enter(self, **arguments: Any) -> Any:
-        """Call `main` and return its value."""
-        function = self.variables.get("main")
-        if function is None:
-            raise NameError("main is not defined after the lines of the file have run.", name="main")
-        value = function(**arguments)
-        return self._runner.run(_awaited(value)) if inspect.isawaitable(value) else value
-
-    def _forgot_main(self) -> bool:
-        """Return whether the program has defined a `main` without parameters, and done nothing else."""
-        main = self.variables.get("main")
+    def _execute(self) -> Any:
+        """Run the lines, and `main` where that is wanted. Return its value, or that of the last line."""
+        is_script = self._arguments is not None
+        code = _compile(self._source, keep_last=not is_script)
+        if code.co_flags & inspect.CO_COROUTINE:
+            self._runner.run(eval(code, self.variables))  # noqa: S307 -- the program, in a locked process
+        else:
+            exec(code, self.variables)  # noqa: S102 -- the program, in a locked process
+        main: Any = self.variables.get("main")
+        if is_script:
+            if main is None:
+                raise NameError("main is not defined after the lines of the file have run.", name="main")
+            value = self._await(main(**(self._arguments or {})))
+            return loads(encode(value, "The value of main()", self._channel.max_value_bytes))
+        value = self.variables.get(_LAST)
         self._console.flush()
-        did_nothing = self._channel.is_idle and self.variables.get(_LAST) is None
-        return did_nothing and inspect.isfunction(main) and not inspect.signature(main).parameters
+        if value is None and self._channel.is_idle and _takes_nothing(main):
+            # The author forgot to call it: nothing else was done.
+            value = self._await(main())
+        return value
+
+    def _await(self, value: Any) -> Any:
+        return self._runner.run(_awaited(value)) if inspect.isawaitable(value) else value
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         value = self._results[name] = await self._channel.call(name, arguments, _line())
@@ -184,17 +186,16 @@ class _Program:
 
     def _show_media(self, media: Media) -> None:
         sys.stdout.flush()
-        body = encode(for_model(media.block), "The value for show()", self._channel.largest_value)
+        body = encode(for_model(media.block), "The value for show()", self._channel.max_value_bytes)
         self._channel.send(protocol.SHOW, body)
 
-    def show_last(self) -> None:
-        """Print the value of the last line, as an interactive Python does, if the program printed nothing."""
-        self._console.flush()
-        value = self.variables.get(_LAST)
-        if value is None or inspect.iscoroutine(value) or not self._channel.is_silent:
-            return
+    def _show_last(self, value: Any) -> None:
+        """Print a value as an interactive Python does, if the program printed nothing."""
         # Its repr is the program's own code, which may do anything but must not break the run.
         with contextlib.suppress(BaseException):
+            self._console.flush()
+            if value is None or inspect.iscoroutine(value) or not self._channel.is_silent:
+                return
             if isinstance(value, Media) or picture_of(value) is not None:
                 self._functions["show"](value)
             else:
@@ -216,8 +217,12 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
         raise SyntaxError("the program is nested too deeply for Python") from None
 
 
+def _takes_nothing(function: Any) -> bool:
+    return inspect.isfunction(function) and not inspect.signature(function).parameters
+
+
 def _line() -> int | None:
-    """Return the line of the program that waits for this call; in a task of its own, no line does."""
+    """Return the line of the program that awaits this call, or None in a task, which no line awaits."""
     frame: Any = sys._getframe(1)  # noqa: SLF001 -- there is no public way
     while frame is not None and frame.f_code.co_filename != FILE:
         # Behind a task is the event loop, and behind that what started it.
