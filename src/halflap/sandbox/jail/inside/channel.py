@@ -37,6 +37,7 @@ class Channel:
         self.max_value_bytes = max_value_bytes
         self.is_silent = True
         """Nothing was printed or shown yet."""
+        self.has_shown = False
         self._unsent = bytearray()
         self._is_sending = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -57,6 +58,7 @@ class Channel:
         """Send a frame. The gateway always reads, so this hardly waits."""
         if kind in {protocol.OUTPUT, protocol.SHOW}:
             self.is_silent = False
+            self.has_shown = self.has_shown or kind == protocol.SHOW
         self._unsent.extend(protocol.frame(kind, *parts))
         if self._is_sending:
             # A signal handler printed in the middle of a frame, which goes first.

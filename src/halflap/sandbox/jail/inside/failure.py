@@ -70,7 +70,7 @@ def _describe_failure(error: BaseException, source: str, results: Mapping[str, A
     is_exhausted = False
     for one in _with_causes(formatted):
         one.stack[:] = [frame for frame in one.stack if frame.filename == FILE]
-        is_exhausted = is_exhausted or one.exc_type is MemoryError
+        is_exhausted = is_exhausted or issubclass(one.exc_type, MemoryError)
     text = "".join(formatted.format())
     if not formatted.stack:
         # It never reached a line of the program.
@@ -136,9 +136,11 @@ def _module_hint(name: str) -> str:
             f"{name!r} is left out of programs, which have no network, terminal or process to use it with. "
             "The user can add it to `execution.modules`."
         )
+    # Of a package that is there, a compiled module may be missing.
+    wanted = name if package in sys.modules else package
     return (
         "Programs have Python's standard library, and tools without an import. For another package, the user can "
-        f"install it where Halflap is installed, and add {package!r} to `execution.modules` in the configuration."
+        f"install it where Halflap is installed, and add {wanted!r} to `execution.modules` in the configuration."
     )
 
 

@@ -1,7 +1,7 @@
-"""Loads what programs may import, before the process is locked: after that no file can be opened.
+"""Loads what programs may import before the process is locked, because a locked process can open no file.
 
-A package of `execution.modules` is imported, used once (`_WARM_UP`, so that it loads what it would load at its first use),
-and its data files are kept in memory. While it loads, everything it writes goes to a private folder that is deleted afterwards.
+The standard library is imported. So are the packages in `execution.modules`; the code of their other modules and their data
+files are kept in memory. While they load, everything they write goes to a private folder that is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import tempfile
 import time
 import warnings
 import zoneinfo
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["preload", "show_figures"]
 
@@ -45,15 +46,15 @@ _LEFT_OUT = frozenset(
         "xdrlib",
     }
 )  # fmt: skip
-"""They are of no use in programs, and half of what the standard library takes to load."""
+"""Useless in programs, and half of the time that the standard library takes to load."""
 _PACKAGES = (
     "asyncio", "collections", "ctypes", "email", "email.mime", "encodings", "html", "importlib", "json", "logging", "os",
     "urllib", "xml.dom", "xml.etree", "xml.sax", "zoneinfo",
 )  # fmt: skip
-"""Packages of the standard library whose inner modules people import by name."""
+"""Packages of the standard library whose submodules people import by name."""
 
 
-def preload(modules: Iterable[str]) -> dict[str, str]:
+def preload(modules: Sequence[str]) -> dict[str, str]:
     """Import the standard library and further modules; return those that failed, with the reason."""
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -68,7 +69,7 @@ def preload(modules: Iterable[str]) -> dict[str, str]:
             # Some exist on other systems only.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-        failed = _load_packages(modules)
+        failed = _load_packages(modules) if modules else {}
     _keep_time_zones()
     os.environ.clear()
     return failed
@@ -105,83 +106,112 @@ import io
 import pandas as pd
 frame = pd.read_csv(io.StringIO("day,group,value\\n2026-01-01,a,1\\n2026-01-02,b,2\\n"), parse_dates=["day"])
 str(frame), frame.describe().to_string(), frame.to_json(), frame.to_csv(), frame.to_html(), frame.to_dict("records")
-str(frame.dtypes), frame.info(buf=io.StringIO()), str(frame.groupby("group")["value"].agg(["mean", "sum"]))
-str(frame.set_index("day").resample("D").sum()), frame.pivot_table(index="group", values="value")
+str(frame.groupby("group")["value"].agg(["mean", "sum"])), str(frame.set_index("day").resample("D").sum())
 frame.merge(frame, on="day"), frame["day"].dt.strftime("%Y"), frame["day"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
-pd.read_json(io.StringIO(frame.to_json(orient="records"))), pd.json_normalize([{"a": {"b": 1}}]), frame.corr(numeric_only=True)
 """,
     "matplotlib": """
-import io
+import io, sys
 import matplotlib
 matplotlib.use("agg")
-from matplotlib import pyplot as plt
+from matplotlib import font_manager, pyplot as plt
+# The machine's own fonts cannot be opened later.
+fonts = font_manager.fontManager
+fonts.ttflist = [font for font in fonts.ttflist if font.fname.startswith(matplotlib.get_data_path())]
 figure, axes = plt.subplots()
 axes.plot([1, 2], [1, 2], label="x"), axes.bar(["a", "b"], [1, 2]), axes.legend(), axes.set_title("$x^2$ title")
 plt.figure().add_subplot(projection="polar"), plt.hist([1, 2, 2]), plt.xticks(rotation=45), plt.tight_layout()
+if "pandas" in sys.modules:
+    sys.modules["pandas"].Series([1, 2]).plot()
 for each in map(plt.figure, plt.get_fignums()):
     for kind in ("png", "svg", "jpg"):
         each.savefig(io.BytesIO(), format=kind, bbox_inches="tight")
 plt.close("all")
 """,
 }
-"""Ordinary use of a package, which makes it load submodules, fonts and caches: one entry per package."""
+"""Ordinary use of a package. It then has loaded fonts and caches, and programs find common submodules imported."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Numeric libraries start threads when they are loaded; a process with threads cannot be locked."""
 _FOLDERS = ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-_CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyx", ".pxd", ".h", ".c", ".a"})
-_LARGEST_FILE = 4 << 20
-_MOST_BYTES = 64 << 20
-_data: dict[str, bytes] = {}
+_COMPILED = frozenset({".pyc", ".pyi", ".so", ".pyx", ".pxd", ".h", ".c", ".a"})
+_MAX_FILE_BYTES = 4 << 20
+_MAX_BYTES = 64 << 20
+_files: dict[str, bytes] = {}
+"""The data files of packages, by path."""
+_modules: dict[str, _Kept] = {}
+"""The modules of packages that are not imported yet."""
 
 
-def _load_packages(modules: Iterable[str]) -> dict[str, str]:
+class _Kept(NamedTuple):
+    source: bytes
+    path: str
+    is_package: bool
+
+
+def _load_packages(names: Sequence[str]) -> dict[str, str]:
     """Load packages; return those that failed, with the reason."""
     failed: dict[str, str] = {}
-    names = list(modules)
-    if not names:
-        return failed
     folder = tempfile.mkdtemp(prefix="halflap-")
     os.environ.update(dict.fromkeys(_THREADS, "1"), **dict.fromkeys(_FOLDERS, folder))
     tempfile.tempdir = None
     try:
         for name in names:
+            package = name.partition(".")[0]
             try:
-                _load(name)
+                module = importlib.import_module(name)
+                # Some packages load a part only when it is asked for.
+                for member in dir(module):
+                    with contextlib.suppress(Exception):
+                        getattr(module, member)
+                exec(_WARM_UP.get(package, ""), {})  # noqa: S102 -- our own lines
             except Exception as error:  # noqa: BLE001 -- a package may raise anything
                 failed[name] = f"{type(error).__name__}: {error}"
+            else:
+                for place in getattr(sys.modules[package], "__path__", ()):
+                    _keep_files(Path(place), package)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if _data:
-        _open_from_memory()
+    sys.meta_path.append(_ImportFromMemory())
+    _open_from_memory()
     return failed
 
 
-def _load(name: str) -> None:
-    module = importlib.import_module(name)
-    # Some packages load a part only when it is asked for.
-    for member in dir(module):
-        with contextlib.suppress(Exception):
-            getattr(module, member)
-    package = name.partition(".")[0]
-    if package in _WARM_UP:
-        exec(_WARM_UP[package], {})  # noqa: S102 -- our own lines
-    _keep_data(sys.modules[package])
-
-
-def _keep_data(package: ModuleType) -> None:
-    """Read the data files of a package, such as fonts and styles, into memory."""
-    for folder in getattr(package, "__path__", ()):
-        for file in Path(folder).rglob("*"):
-            if file.suffix in _CODE or "tests" in file.parts or "sample_data" in file.parts:
+def _keep_files(folder: Path, package: str) -> None:
+    """Read the files of a package into memory: its modules, and data such as fonts and styles."""
+    room = _MAX_BYTES
+    for file in sorted(folder.rglob("*")):
+        parts = file.relative_to(folder).with_suffix("").parts
+        if file.suffix in _COMPILED or not {"tests", "sample_data"}.isdisjoint(parts):
+            continue
+        with contextlib.suppress(OSError):
+            size = file.stat().st_size
+            if not file.is_file() or size > min(room, _MAX_FILE_BYTES):
                 continue
-            with contextlib.suppress(OSError):
-                size = file.stat().st_size
-                if (
-                    file.is_file()
-                    and size <= _LARGEST_FILE
-                    and sum(map(len, _data.values())) + size <= _MOST_BYTES
-                ):
-                    _data[str(file)] = file.read_bytes()
+            room -= size
+            if file.suffix != ".py":
+                _files[str(file)] = file.read_bytes()
+                continue
+            is_package = parts[-1] == "__init__"
+            name = ".".join((package, *(parts[:-1] if is_package else parts)))
+            if name not in sys.modules:
+                _modules[name] = _Kept(file.read_bytes(), str(file), is_package)
+
+
+class _ImportFromMemory:
+    """Imports modules whose source is kept."""
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        if name not in _modules:
+            return None
+        spec = ModuleSpec(name, self, origin=_modules[name].path, is_package=_modules[name].is_package)  # type: ignore[arg-type]
+        spec.has_location = True
+        return spec
+
+    def create_module(self, _: ModuleSpec) -> None:
+        """Leave that to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        kept = _modules[module.__name__]
+        exec(compile(kept.source, kept.path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 -- a package that the user has named
 
 
 def _open_from_memory() -> None:
@@ -189,27 +219,35 @@ def _open_from_memory() -> None:
     real: Callable[..., Any] = io.open
 
     def opened(file: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-        data = None
-        if mode in {"r", "rt", "rb"} and isinstance(file, str | os.PathLike):
-            data = _data.get(os.fspath(file))
+        data = _files.get(_plain_path(file)) if mode in {"r", "rt", "rb"} else None
         if data is None:
             return real(file, mode, *more, **options)
         raw = io.BytesIO(data)
         return raw if "b" in mode else io.TextIOWrapper(raw, options.get("encoding") or "utf-8")
 
-    # A program that prints a traceback sees no file of ours.
-    opened.__code__ = opened.__code__.replace(co_filename="<open>", co_name="open")
     io.open = builtins.open = opened
+    _disguise(opened, "open")
     for name in ("exists", "isfile"):
         setattr(os.path, name, _in_memory_or(getattr(os.path, name)))
 
 
 def _in_memory_or(real: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    def answer(path: Any) -> bool:
-        return (isinstance(path, str | os.PathLike) and os.fspath(path) in _data) or real(path)
+    def found(path: Any) -> bool:
+        return _plain_path(path) in _files or real(path)
 
-    answer.__code__ = answer.__code__.replace(co_filename="<path>", co_name="answer")
-    return answer
+    _disguise(found, real.__name__)
+    return found
+
+
+def _plain_path(path: Any) -> str:
+    """Return a path as a plain string: matplotlib's paths of fonts are strings with an equality of their own."""
+    path = os.fspath(path) if isinstance(path, os.PathLike) else path
+    return str.__str__(path) if isinstance(path, str) else ""
+
+
+def _disguise(function: Any, name: str) -> None:
+    """Show no file of ours in a traceback that a program prints."""
+    function.__code__ = function.__code__.replace(co_filename=f"<{name}>", co_name=name)
 
 
 def show_figures(show: Callable[[Any], None]) -> None:

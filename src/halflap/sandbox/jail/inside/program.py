@@ -190,10 +190,12 @@ class _Program:
         self._channel.send(protocol.SHOW, body)
 
     def _show_last(self, value: Any) -> None:
-        """Print a value as an interactive Python does, if the program printed nothing."""
+        """Show plots that the program left open, or else print a value, if the program printed nothing."""
         # Its repr is the program's own code, which may do anything but must not break the run.
         with contextlib.suppress(BaseException):
             self._console.flush()
+            if not self._channel.has_shown and (plot := sys.modules.get("matplotlib.pyplot")) is not None:
+                plot.show()
             if value is None or inspect.iscoroutine(value) or not self._channel.is_silent:
                 return
             if isinstance(value, Media) or picture_of(value) is not None:
