@@ -46,24 +46,6 @@ def test_one_session_is_shared_by_calls_that_run_in_parallel(run: Run) -> None:
     assert server.starts == 1
 
 
-def test_a_result_is_kept_as_it_came(run: Run) -> None:
-    results: list[Any] = [
-        {"content": [PIXEL, *text("one pixel")["content"]], "_meta": {"test/answer": 42}},
-        text("no", isError=True),
-        {"content": "just a string", "structuredContent": [{"id": 1}]},
-    ]
-    server = Memory("t", answer=lambda *_: results[len(server.calls) - 1])
-
-    async def ask(gateway: Gateway) -> list[Any]:
-        return [await gateway.call("mcp__s__t") for _ in results]
-
-    image, failed, sloppy = asked(run, server, ask)
-    assert [block["type"] for block in image.content] == ["image", "text"]
-    assert image.meta["test/answer"] == 42
-    assert (failed.is_error, failed.text) == (True, "no")
-    assert (sloppy.text, sloppy.structured_content) == ("just a string", [{"id": 1}])
-
-
 def test_a_protocol_error_keeps_its_code_and_is_no_lost_connection(run: Run) -> None:
     def refuse(_name: str, arguments: dict[str, Any]) -> Any:
         raise RefusedError(arguments["code"], "refused as asked")
@@ -97,16 +79,6 @@ def test_very_many_unknown_names_make_the_server_list_its_tools_once(run: Run) -
 
     asked(run, server, ask)
     assert server.listings == 2
-
-
-def test_one_malformed_tool_does_not_hide_the_others(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        await gateway.refresh()
-        (status,) = await gateway.statuses()
-        return gateway.snapshot.callable, len(status.warnings)
-
-    server = Memory("first", {"name": 42, "description": "Malformed."}, "last")
-    assert asked(run, server, ask) == (("mcp__s__first", "mcp__s__last"), 1)
 
 
 def test_pages_of_tools_are_followed_to_the_end(run: Run) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.program import definitions
-from halflap.core.errors import ToolBlockedError, ToolNotFoundError, UsageError
+from halflap.core.errors import ToolBlockedError, ToolNotFoundError
 from halflap.gateway import Gateway
 from servers.memory import Memory, definition, structured
 
@@ -154,24 +154,6 @@ def test_a_tool_that_only_a_setting_keeps_out_is_named_with_that_setting(run: Ru
     (could,) = field["missing"][0]["could_provide"]
     assert could["tool"] == "mcp__shop__read_invoice"
     assert "tools.read_only" in could["why"]
-
-
-@pytest.mark.parametrize("question", [{}, {"goal": " ", "want": ""}, {"want": "x", "limit": 0}, {"want": "x", "limit": 11}], ids=str)  # fmt: skip
-def test_a_question_that_asks_nothing_is_refused(run: Run, question: dict[str, Any]) -> None:
-    with pytest.raises(UsageError):
-        asked(run, lambda gateway: gateway.suggest_workflow(**question))
-
-
-def test_an_edge_is_explained_and_so_is_its_absence(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        pairs = (("find_customer", "customer_invoices"), ("read_invoice", "find_customer"))
-        return [(await gateway.explain_edge(*pair)).to_json() for pair in pairs]
-
-    edge, none = asked(run, ask)
-    assert edge["edge"]["coverage"] == "strict"
-    assert edge["edge"]["mappings"][0]["from"] == "customer_id"
-    assert none["edge"] is None
-    assert none["near"]
 
 
 def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> None:

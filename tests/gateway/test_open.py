@@ -29,15 +29,6 @@ def shop() -> MCPServer:
     return server
 
 
-def test_a_server_object_of_this_process_is_used_like_any_other(run: Run) -> None:
-    async def story() -> tuple[list[str], str]:
-        async with Gateway.open({}, servers={"shop": shop()}) as gateway:
-            names = [tool.name for tool in await gateway.tools()]
-            return names, (await gateway.call("mcp__shop__price", item="lamp")).text
-
-    assert run(story()) == (["mcp__shop__price"], "4")
-
-
 def test_a_server_object_cannot_have_the_name_of_a_configured_server(run: Run) -> None:
     async def story() -> None:
         async with Gateway.open({"mcpServers": {"shop": {"command": "x"}}}, servers={"shop": shop()}):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
 import pytest
 
 from dspy_programs.saved import WORKLET_INPUTS, field, predictor, spec, worklet, write
@@ -62,39 +60,6 @@ def asked(tmp_path: Path, ask: Ask, **programs: Any) -> Any:
     return run_unblocked(scenario())
 
 
-Question = tuple[str, dict[str, Any]]
-
-
-def answers_of(tmp_path: Path, *questions: Question, **programs: Any) -> list[Any]:
-    """Return what tools answer; it has to fit the declared schema, and be the same as text."""
-
-    async def ask(client: Client) -> list[Any]:
-        declared = {one.name: one.output_schema for one in (await client.list_tools()).tools}
-        found = []
-        for tool, arguments in questions:
-            answer = await client.call_tool(f"dspy_{tool}", arguments)
-            text = json.dumps(answer.structured_content, indent=2, ensure_ascii=False)
-            assert answer.content[0].text == text  # type: ignore[union-attr]
-            schema = declared[f"dspy_{tool}"]
-            assert schema is not None
-            jsonschema_rs.validate(schema, answer.structured_content)
-            found.append(answer)
-        return found
-
-    return list(asked(tmp_path, ask, **programs))
-
-
-def failures(tmp_path: Path, *questions: Question, **programs: Any) -> list[tuple[str, str]]:
-    """Return the code and the message of each answer."""
-    found = []
-    for one in answers_of(tmp_path, *questions, **programs):
-        told = one.structured_content
-        assert (one.is_error, sorted(told), told["error"]) == (True, ["code", "error", "message"], True)
-        assert one.meta["halflap"]["code"] in CODES
-        found.append((told["code"], told["message"]))
-    return found
-
-
 def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root: Path) -> None:
     async def ask(client: Client) -> Any:
         async def told(tool: str) -> Any:
@@ -126,14 +91,22 @@ def test_a_reload_that_fails_leaves_the_old_program_in_use(tmp_path: Path, root:
     assert kept == after
 
 
-def test_without_a_model_or_without_dspy_an_execution_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lm", "advice"), [({}, "programs:\n  lm:"), ({"lm": LM}, "pip install 'halflap[dspy]'")], ids=str
+)
+def test_without_a_model_or_without_dspy_an_execution_says_what_to_do(
+    tmp_path: Path, lm: dict[str, Any], advice: str
+) -> None:
     write(tmp_path / "own", worklet())
-    question = ("execute_program", {"program": "worklet_selector", "inputs": WORKLET_INPUTS})
-    own = str(tmp_path / "own")
-    ((code, message),) = failures(tmp_path, question, root=own)
-    assert (code, "programs:\n  lm:" in message) == ("EXECUTION_ERROR", True)
-    ((code, message),) = failures(tmp_path, question, root=own, lm=LM)
-    assert (code, "pip install 'halflap[dspy]'" in message) == ("EXECUTION_ERROR", True)
+    arguments = {"program": "worklet_selector", "inputs": WORKLET_INPUTS}
+
+    async def ask(client: Client) -> Any:
+        return await client.call_tool("dspy_execute_program", arguments)
+
+    answer = asked(tmp_path, ask, root=str(tmp_path / "own"), **lm)
+    assert (answer.is_error, answer.structured_content["code"]) == (True, "EXECUTION_ERROR")
+    assert advice in answer.structured_content["message"]
+    assert answer.meta["halflap"]["code"] in CODES
 
 
 def test_programs_are_tools_of_the_catalogue_only_where_they_are_configured(
@@ -147,22 +120,3 @@ def test_programs_are_tools_of_the_catalogue_only_where_they_are_configured(
     assert asked(tmp_path, ask, root=str(root)) == ["dspy__resource_router", "dspy__worklet_selector"]
     assert asked(tmp_path, ask) == []
     assert len(asked(tmp_path, ask, lm=LM)) == 4
-
-
-def test_files_that_come_and_go_are_noticed(tmp_path: Path, root: Path) -> None:
-    async def ask(client: Client) -> Any:
-        async def names() -> list[str]:
-            found = await client.call_tool("list_callable_tools", {})
-            assert found.structured_content is not None
-            return [name.removeprefix("dspy__") for name in found.structured_content["result"]]
-
-        first = await names()
-        write(root, worklet("added"))
-        second = await names()
-        (root / "resource_router.json").rename(root.parent / "elsewhere")
-        return first, second, await names()
-
-    first, second, third = asked(tmp_path, ask, root=str(root))
-    assert first == ["resource_router", "worklet_selector"]
-    assert second == ["added", *first]
-    assert third == ["added", "worklet_selector"]

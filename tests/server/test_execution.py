@@ -9,8 +9,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from cli.program import SWIFT
-from server.faces import client_of, in_memory, served
+from server.faces import in_memory
 from servers.memory import Memory, definition, echo, text
 from support import comes
 
@@ -138,14 +137,7 @@ async def _confirmed(client: Client, answers: list[types.ElicitResult]) -> dict[
     return got
 
 
-@pytest.mark.parametrize(
-    ("transport", "mode"),
-    [
-        ("memory", "auto"),
-        *(pytest.param("http", mode, marks=pytest.mark.slow) for mode in ("auto", "legacy")),
-    ],
-)
-def test_a_destructive_call_needs_a_yes_each_time(home: Path, transport: str, mode: str) -> None:
+def test_a_destructive_call_needs_a_yes_each_time(home: Path) -> None:
     questions: list[str] = []
     answers: list[types.ElicitResult] = []
 
@@ -154,12 +146,7 @@ def test_a_destructive_call_needs_a_yes_each_time(home: Path, transport: str, mo
         return answers.pop()
 
     async def ask() -> dict[str, str]:
-        if transport == "http":
-            with served(home, SWIFT, **DESTRUCTIVE) as server:
-                async with client_of(server, mode, elicitation_callback=answer) as client:
-                    return await _confirmed(client, answers)
-        servers = {"echo": echo()}
-        async with in_memory(home, servers, DESTRUCTIVE, mode=mode, elicitation_callback=answer) as client:
+        async with in_memory(home, {"echo": echo()}, DESTRUCTIVE, elicitation_callback=answer) as client:
             return await _confirmed(client, answers)
 
     got = asyncio.run(ask())

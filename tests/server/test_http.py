@@ -53,15 +53,7 @@ def test_answers_are_sent_without_waiting_for_more_to_send(run: Run) -> None:
     assert run(accepted_without_delay()) == 1
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [
-        "",
-        "Basic {token}",
-        "{token}",
-        "Bearer {token}x",
-    ],
-)
+@pytest.mark.parametrize("authorization", ["", "Basic {token}", "{token}", "Bearer {token}x"])
 def test_without_the_token_nobody_gets_in(face: Served, authorization: str) -> None:
     answer = face.ask(Authorization=authorization.format(token=face.token))
     assert answer.status_code == 401
@@ -95,13 +87,8 @@ def test_own_and_configured_hosts_and_origins_are_accepted(face: Served) -> None
 
 
 def test_a_foreign_origin_is_refused_even_with_the_token(face: Served) -> None:
-    foreign = (
-        "https://evil.example",
-        "null",
-        "http://localhost.evil.example",
-        "http://127.0.0.1@evil.example",
-    )
-    for origin in (*foreign, "file://", ""):
+    foreign = ("null", "http://localhost.evil.example", "http://127.0.0.1@evil.example", "file://", "")
+    for origin in ("https://evil.example", *foreign):
         assert face.ask(Origin=origin).status_code == 403
 
 
@@ -149,6 +136,11 @@ def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open
         assert eventually(lambda: not any(alive(pid) for pid in children))
         assert face.process.stderr is not None
         assert "Traceback" not in face.process.stderr.read()
+
+
+def test_an_address_that_others_can_reach_is_warned_about(tmp_path: Path) -> None:
+    with served(tmp_path, address="0.0.0.0:0") as face:
+        assert "put a proxy with TLS in front" in face.said
 
 
 def test_an_address_that_cannot_be_used_is_an_error() -> None:

@@ -108,11 +108,11 @@ async def run_http(
         say(f"Serving at {url}{PATH}")
         if page is not None:
             say(page.invite(url))
-        say(about_tokens)
         if not is_loopback(host):
             say(
                 "Other machines can reach this address, and traffic is not encrypted: put a proxy with TLS in front."
             )
+        say(about_tokens)
 
     loop = asyncio.get_running_loop()
     serving = serve_http(gateway, front, listener, tokens, audit=audit, on_ready=announce, page=page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from halflap.server import Front
 from halflap.server.audit import Audit
 from halflap.server.http import bind, serve_http
 from halflap.server.tokens import Tokens, configured_tokens
+from server.faces import in_memory
 from servers.features import build
 
 if TYPE_CHECKING:
@@ -112,16 +113,11 @@ async def single(
         front.close()
 
 
-@asynccontextmanager
-async def aggregate(
+def aggregate(
     home: Path, mode: str, servers: Mapping[str, Any], person: Person | None = None, **settings: Any
-) -> AsyncIterator[Client]:
+) -> AbstractAsyncContextManager[Client]:
     """Connect a client to the front of all servers."""
-    async with gateway_of(home, servers, settings) as gateway:
-        front = Front(gateway)
-        async with Client(front.server, mode=mode, **(person or Person()).options) as client:
-            yield client
-        front.close()
+    return in_memory(home, servers, settings, mode=mode, **(person or Person()).options)
 
 
 @asynccontextmanager
