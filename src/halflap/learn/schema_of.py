@@ -42,21 +42,26 @@ def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
 
 
 def brief(shape: Shape, most: int, *, enums: bool = False) -> Shape:
-    """Cut a shape so that its schema has at most this many bytes of JSON.
+    """Cut a shape so that its schema has at most about this many bytes of JSON.
 
     The deepest levels go first. If the first level alone is too much, its variants become one record; if that is too
     much, only the kinds at the root are left.
     """
-    if _size(shape, enums) <= most:
-        return shape
+
+    def fits(root: Place) -> bool:
+        text = json.dumps(_of_place(root, enums), ensure_ascii=False)
+        return len(text.encode(errors="surrogatepass")) <= most
+
     root = shape.root
+    if fits(root):
+        return shape
     found = replace(shape, root=cut_below(root, 0), depth=0)
     one = replace(root, records={None: reduce(merge_records, root.records.values(), Record())}, mixed=True)
     for depth, place in [(1, one), *((depth, root) for depth in range(1, shape.depth))]:
-        cut = replace(shape, root=cut_below(place, depth), depth=depth)
-        if _size(cut, enums) > most:
+        cut = cut_below(place, depth)
+        if not fits(cut):
             break
-        found = cut
+        found = replace(shape, root=cut, depth=depth)
     return found
 
 
@@ -65,10 +70,6 @@ def kinds_of(place: Place) -> list[str]:
     return [
         kind for kind in KINDS if kind in place.kinds and not (kind == "integer" and "number" in place.kinds)
     ]
-
-
-def _size(shape: Shape, enums: bool) -> int:
-    return len(json.dumps(schema_of(shape, enums=enums), ensure_ascii=False).encode(errors="surrogatepass"))
 
 
 def _of_place(place: Place, enums: bool) -> _Schema:
