@@ -38,9 +38,3 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits so that a few keys are a crowd, with room for variants."""
     set_everywhere(monkeypatch, "MOST_KEYS", 5)
-
-
-@pytest.fixture
-def few_places(monkeypatch: pytest.MonkeyPatch) -> int:
-    set_everywhere(monkeypatch, "MOST_PLACES", 1_000)
-    return 1_000

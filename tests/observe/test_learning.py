@@ -26,22 +26,6 @@ def opened(**settings: Any) -> AbstractAsyncContextManager[Gateway]:
     return Gateway.open(settings, servers={"r": records(), "s": echo()})
 
 
-async def test_inspect_shows_what_was_learned_beside_what_is_declared() -> None:
-    async with opened() as gateway:
-        before = await gateway.inspect(ONE)
-        for number in (1, 2, 3):
-            await gateway.call(ONE, number=number)
-        told = await gateway.inspect(ONE)
-        assert (told["outputSchema"], told["observations"]) == (None, 3)
-        assert told["observedSchema"]["properties"]["since"] == {"type": "string", "format": "date"}
-        assert 0.5 < told["confidence"] < 0.6
-        assert told["lastObserved"].startswith("20")
-        assert "observedSchema" in told["note"]
-        learned = ("observedSchema", "observations", "confidence", "lastObserved")
-        rest = {key: value for key, value in told.items() if key not in learned}
-        assert {**rest, "note": before["note"]} == before
-
-
 async def test_where_learning_is_off_nothing_is_shown_or_learned() -> None:
     async with opened() as gateway:
         await gateway.call(ONE, number=1)

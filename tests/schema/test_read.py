@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from halflap.schema import Type, read_type
+from halflap.schema import read_type
 from halflap.schema.text import compact
 from support import little_work
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def written(schema: Any) -> str:
@@ -102,40 +99,6 @@ def test_a_large_schema_keeps_its_upper_levels() -> None:
     assert not read.partial
     items = [one.type.items for one in read.fields[:10]]
     assert all(one is not None and len(one.fields) == 20 and not one.partial for one in items)
-
-
-def allows(kind: Type, path: tuple[str, ...]) -> bool:
-    """Return whether a value of this type may have something at a path of declared keys; "[]" is any item."""
-    if not path or kind.kind in {"any", "cut", "recursive"}:
-        return True
-    if kind.kind == "union":
-        return any(allows(member, path) for member in kind.members)
-    if path[0] == "[]":
-        return kind.kind == "array" and (kind.items is None or allows(kind.items, path[1:]))
-    found = [one.type for one in kind.fields if one.name == path[0]]
-    return (kind.partial and not kind.closed) if not found else allows(found[0], path[1:])
-
-
-def declared_paths(schema: Any, root: Any, depth: int) -> Iterator[tuple[str, ...]]:
-    yield ()
-    if not isinstance(schema, dict) or not depth:
-        return
-    beside = [*schema.get("allOf", ()), *schema.get("anyOf", ())]
-    if "$ref" in schema:
-        beside.append(root["$defs"][schema["$ref"].rpartition("/")[2]])
-    for one in beside:
-        yield from declared_paths(one, root, depth - 1)
-    inner = {**schema.get("properties", {}), **({"[]": schema["items"]} if "items" in schema else {})}
-    for key, one in inner.items():
-        yield from ((key, *path) for path in declared_paths(one, root, depth - 1))
-
-
-@pytest.mark.parametrize("max_parts", [1, 42, 300])
-def test_no_declared_key_is_excluded_however_small_the_budget(max_parts: int) -> None:
-    schema = large_api()
-    read = read_type(schema, max_parts=max_parts)
-    refused = [path for path in declared_paths(schema, schema, 7) if not allows(read, path)]
-    assert refused == []
 
 
 HOSTILE: dict[str, Any] = {
