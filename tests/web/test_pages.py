@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from halflap.web.schema_tree import tree
 from servers.memory import Memory, bundled, definition, structured
 from support import PATIENCE
 from web.visitor import Markup, visiting
@@ -108,6 +109,20 @@ async def test_a_field_shows_in_how_many_results_it_was() -> None:
         page = (await visitor.get("/tools/mcp__shop__find")).text
         assert page.count("in 1 of 3") == 1
         assert "in 2 of 3" not in page
+
+
+def test_a_large_schema_shows_all_its_upper_levels() -> None:
+    inner: dict[str, object] = {
+        "properties": {f"k{number}": {"properties": {"a": {}, "b": {}}} for number in range(100)}
+    }
+    found = tree({"properties": dict.fromkeys("abcd", inner)})
+    assert found is not None
+    assert {name: len(one.fields) for name, one in found.fields.items()} == {
+        "a": 100,
+        "b": 100,
+        "c": 100,
+        "d": 96,
+    }
 
 
 async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:

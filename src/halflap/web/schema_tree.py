@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -39,16 +40,10 @@ class Field:
     objects: int = 0
 
 
-class _Budget:
-    def __init__(self) -> None:
-        self.left = _MAX_FIELDS
-
-
 def tree(declared: Any, learned: Any = None) -> Field | None:
     """Return the fields of a schema, or of a declared and a learned one merged; None without a schema."""
-    budget = _Budget()
-    first = _read("", declared, declared, budget, 0) if isinstance(declared, Mapping) else None
-    second = _read("", learned, learned, budget, 0) if isinstance(learned, Mapping) else None
+    first = _read(declared) if isinstance(declared, Mapping) else None
+    second = _read(learned) if isinstance(learned, Mapping) else None
     if first is None or second is None:
         _mark(first or second, "declared" if first else "learned") if learned is not None else None
         return first or second
@@ -101,11 +96,28 @@ def _mark(found: Field | None, origin: str) -> None:
             _mark(one, origin)
 
 
-def _read(name: str, schema: Any, root: Any, budget: _Budget, depth: int) -> Field:
-    found = Field(name, "any")
-    schema = _resolved(schema, root)
-    if not isinstance(schema, Mapping):
-        return found
+def _read(root: Mapping[str, Any]) -> Field:
+    """Read a schema level by level, so that the upper levels are complete however large it is."""
+    top = Field("", "any")
+    left, waiting = _MAX_FIELDS, deque([(top, _resolved(root, root), 0)])
+    while waiting:
+        found, schema, depth = waiting.popleft()
+        if not isinstance(schema, Mapping):
+            continue
+        for name, inner, is_required in _describe(found, schema, root):
+            if name in found.fields:
+                continue
+            if depth >= _MAX_DEPTH or not left:
+                found.cut = True
+                break
+            left -= 1
+            found.fields[name] = Field(name, "any", required=is_required)
+            waiting.append((found.fields[name], _resolved(inner, root), depth + 1))
+    return top
+
+
+def _describe(found: Field, schema: Mapping[str, Any], root: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Fill in what a schema says about a field, and yield the schemas of its inner fields."""
     options = [
         schema,
         *(_resolved(one, root) for key in ("anyOf", "oneOf", "allOf") for one in _list(schema, key)),
@@ -128,15 +140,7 @@ def _read(name: str, schema: Any, root: Any, budget: _Budget, depth: int) -> Fie
         named = [*properties.items()] if isinstance(properties, Mapping) else []
         if isinstance(one.get("additionalProperties"), Mapping):
             named.append((ANY_KEY, one["additionalProperties"]))
-        for key, value in named:
-            if depth >= _MAX_DEPTH or budget.left <= 0:
-                found.cut = True
-                return found
-            if key not in found.fields:
-                budget.left -= 1
-                found.fields[str(key)] = _read(str(key), value, root, budget, depth + 1)
-                found.fields[str(key)].required = key in required
-    return found
+        yield from ((str(key), value, key in required) for key, value in named)
 
 
 def _items(schema: Mapping[str, Any], root: Any) -> list[Any]:
