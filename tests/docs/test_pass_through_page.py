@@ -1,4 +1,4 @@
-"""What passes through: every row of the table names tests that there are."""
+"""What passes through, and what is promised: the pages name tests that exist."""
 
 from __future__ import annotations
 
@@ -32,3 +32,10 @@ def test_the_limits_on_the_page_are_those_of_the_code() -> None:
     assert (MAX_PARKED_EACH, ANSWER_SECONDS) == (8, 600)
     assert f"{MAX_PARKED} in all" in page
     assert f"At most {MAX_ENTRIES:,} prompts" in page
+
+
+def test_the_tests_that_the_reliability_page_names_exist() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    named = set(re.findall(r"`(tests/[a-z_/]+\.py)`", page))
+    assert len(named) > 10
+    assert all((ROOT / name).is_file() for name in named)

@@ -22,12 +22,8 @@ _MAX_EXCERPTS = 20
 _AROUND = 90
 """Characters shown before and after a name."""
 _ALLOWED = (
-    "If you allow it, the program may call them any number of times in this run, with any arguments, and also through "
-    "`call_tool` with a computed name."
-)
-_ALLOWED_SAVED = (
-    "If you allow it, the program may call them any number of times in this run: a language model chooses when, and with "
-    "which arguments."
+    "If you allow it, the program may call them any number of times in this run, with any arguments, and also by "
+    "computed names."
 )
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -72,7 +68,7 @@ def question(tools: Sequence[Tool], code: str, saved: str) -> str:
     lines = [
         f"{who} can call destructive tools:",
         *(f"- {tool.name}: {' '.join(clean(tool.description, _MAX_DESCRIPTION).split())}" for tool in tools),
-        _ALLOWED_SAVED if saved else _ALLOWED,
+        _ALLOWED,
         "Allow this once?",
         # The program comes last, since its text could imitate the question's.
         _shown(code, {tool.name for tool in tools}),

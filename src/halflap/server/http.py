@@ -59,18 +59,15 @@ def parse_address(address: str) -> tuple[str, int]:
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only if the protocol is given; without it, every answer is delayed by 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:
-        listener.close()
         why = (error.strerror if isinstance(error, OSError) else None) or "it is not the name of a machine"
         taken = isinstance(error, OSError) and error.errno in {errno.EADDRINUSE, errno.EACCES}
         what = "Choose another port." if taken else "Choose an address of this machine, like 127.0.0.1."
         raise ServeError(f"Cannot listen at {host}:{port}: {why}. {what}") from error
+    # Accepted connections inherit it. asyncio sets it only in some cases; without it, answers are delayed by 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 

@@ -1,4 +1,4 @@
-"""Counts of tools, edges and learning, as Prometheus reads them at `/metrics`."""
+"""The text at `/metrics`, in Prometheus's format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Sample = tuple["Mapping[str, str]", float]
 
 
 def prometheus(counted: Mapping[str, Any], refused: Mapping[str, int] | None = None) -> str:
-    """Write what `Gateway.metrics` counts. Nothing of any call is in it but how many there were and how long it took."""
+    """Format the counts of `Gateway.metrics`. They contain nothing about single calls."""
     edges, learning = counted["edges"], counted["learning"]
     gauges: list[tuple[str, str, Iterable[Sample]]] = [
         ("tools", "Tools in the catalogue.", [({}, counted["tools"])]),
@@ -19,17 +19,17 @@ def prometheus(counted: Mapping[str, Any], refused: Mapping[str, int] | None = N
         ("server_tools", "Tools of each server.", _by("server", counted["servers"])),
         (
             "tools_by_output",
-            "Tools by whether it is declared, learned or unknown what they return.",
+            "Tools by how their output is known: declared, learned or unknown.",
             _by("output", counted["outputs"]),
         ),
         (
             "edges",
-            "Pairs of tools of which one can feed the other, by coverage.",
+            "Pairs of tools where one can feed the other, by coverage.",
             _by("coverage", edges["coverage"], edge_type="provides"),
         ),
         (
             "edges_by_evidence",
-            "The same by the evidence for them; an edge may have several kinds.",
+            "Edges by coverage and kind of evidence; an edge may have several kinds.",
             [
                 sample
                 for kind, counts in edges["evidence"].items()
@@ -40,11 +40,11 @@ def prometheus(counted: Mapping[str, Any], refused: Mapping[str, int] | None = N
     ]
     written = [_family(name, "gauge", text, samples) for name, text, samples in gauges]
     written += [
-        _family(f"learning_{name}_total", "counter", f"Of learning: {text}.", [({}, learning[name])])
+        _family(f"learning_{name}_total", "counter", f"Learning: {text}.", [({}, learning[name])])
         for name, text in counted["meanings"].items()
     ]
     if refused is not None:
-        text = "Requests and connections that were refused before it was known whose they are."
+        text = "Requests and connections refused before authentication."
         written.append(_family("http_refused_total", "counter", text, _by("reason", refused)))
     return "".join(written)
 
