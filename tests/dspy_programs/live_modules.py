@@ -76,35 +76,18 @@ def made(forward: Callable[..., Any], answer: Any = None) -> Any:
     return Made()
 
 
-class Strict(pydantic.BaseModel):
-    name: str
-
-    @pydantic.field_validator("name")
-    @classmethod
-    def check(cls, name: str) -> str:
-        return name
-
-
-class Judged(dspy.Signature):  # type: ignore[misc]
-    question: str = dspy.InputField()
-    reply: Strict = dspy.OutputField()
-
-
 def changed(self: Any, question: str) -> Any:
     return dspy.Prediction(reply=self.answer(question=question).reply + "!")
 
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: made(lambda self, question: self.answer(question=question.strip())), "ask something else"),
+    (lambda: made(lambda self, question: self.answer(question=question.strip())), "its prompt would differ"),
     (lambda: made(changed), "return other values"),
     (travel, "returns no field 'counts'.*--wiring"),
-    (lambda: made(lambda self, query: self.answer(question=query)), "sample values.*--wiring"),
     (lambda: made(changed, [dspy.Predict("question -> reply")]), "no lists"),
-    (lambda: dspy.Predict(Judged), "validators"),
     (lambda: dspy.BestOfN(dspy.Predict("question -> reply"), 2, len, 1.0), "sample values"),
     (lambda: dspy.Predict("question, picture: dspy.Image -> reply"), "Image"),
     (lambda: dspy.ReAct("question -> reply", [len]), "len, which is not in the catalogue"),
     (lambda: dspy.Predict("question -> reply", temperature=0.5), r"programs\.lm"),
     (lambda: dspy.Predict("config -> reply"), '"config" is reserved'),
-    (lambda: Travel, r"dspy\.Module"),
 ]

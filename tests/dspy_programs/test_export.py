@@ -95,7 +95,7 @@ import dspy
 
 print("printed by the module itself")
 number = 7
-chooser = dspy.Predict("workflow_description, case_context -> worklet_id", "Choose the worklet of a case.")
+chooser = dspy.Predict("workflow_description, case_context -> worklet_id")
 """
 
 

@@ -27,13 +27,10 @@ pytestmark = [
 TROUBLES = {
     "429": (Answer(status=429, headers={"retry-after": "100"}), "429"),
     "the key where the text is cut": (Answer("p" * 279 + f" {KEY} tail", status=401), r"\[api_key\]"),
-    "the key in an answer": (Answer("p" * 290 + KEY), r"reply.*\[api_key\]"),
     "not json": (Answer(raw=b"<html>"), r"programs\.lm\.api_base"),
     "redirect": (Answer(status=302, headers={"location": "http://127.0.0.1:9/?token=hidden"}), "302"),
-    "no choices": (Answer(raw=b"{}"), "answered nothing"),
     "cut off": (Answer(raw=b'{"choices": [', headers={"content-length": "1000", "connection": "close"}), r"127\.0\.0\.1"),
     "prose": (Answer("It is warm."), "reply, degrees"),
-    "wrong type": (Answer("[[ ## reply ## ]]\nRome\n[[ ## degrees ## ]]\nhot"), "degrees"),
     "outside the schema": (Answer(said({"reply": "x", "degrees": 99})), "degrees"),
     "nested too deep": (Answer(said({"reply": "x", "degrees": "[" * 100_000})), "nested"),
 }  # fmt: skip
@@ -83,11 +80,11 @@ async def test_a_slow_absent_or_missing_model_is_reported(tmp_path: Path) -> Non
     assert model.count == 1
 
 
-@pytest.mark.parametrize("name", ["openai/tiny", "azure/tiny"])
-async def test_a_redirect_is_not_followed(name: str, tmp_path: Path) -> None:
+async def test_a_redirect_is_not_followed(tmp_path: Path) -> None:
     with chatting(lambda _: {"reply": "elsewhere"}) as other:
         moved = Answer(status=307, headers={"location": f"{other.url}/chat/completions"})
-        async with playing(tmp_path, lambda _: moved, model=name) as (programs, model):
+        # LiteLLM has a client of its own for azure.
+        async with playing(tmp_path, lambda _: moved, model="azure/tiny") as (programs, model):
             with pytest.raises(ProgramError):
                 await programs.run(program(), QUESTION)
         assert (model.count >= 1, other.count) == (True, 0)

@@ -67,32 +67,25 @@ SCHEMA_PATH = "predictors[0].inputs[0].schema"
 ELSEWHERE = {"model": "openai/x", "api_base": "http://elsewhere/", "api_key": "k"}
 STRUCTURAL: list[tuple[dict[str, Any], str]] = [
     ({"name": "Triage"}, "name"),
-    ({"version": "1.0"}, "version"),
     ({"validation_score": "0.9"}, "validation_score"),
     ({"lm": ELSEWHERE}, "lm"),
     ({"predictors": ["question -> answer"]}, "predictors[0]"),
     ({"predictors": [{**REACT, "tools": ["os.system"]}]}, "predictors[0].tools[0]"),
-    (_sort(kind="Chain"), "predictors[0].kind"),
     (_sort(signature="a: os.PathLike -> b: subprocess.Popen"), "predictors[0].signature"),
     ({"wiring": {"predictors": {"sort": {"message": "__import__('os')"}}}}, "wiring.predictors.sort.message"),
     (_demos(*[{}] * 101), "state.sort.predict.demos"),
     (_demos(lm=ELSEWHERE), "state.sort.predict.lm"),
 ]
 SEMANTIC: list[tuple[dict[str, Any], str]] = [
-    ({"name": "other"}, "name"),
     (_sort(inputs=[{"name": "config"}]), "predictors[0].inputs[0].name"),
     (_sort(outputs=[{"name": "message"}]), "predictors[0]"),
-    (_sort(outputs=[{"name": "reasoning"}]), "predictors[0]"),
-    (_sort(name="inputs"), "predictors[0]"),
     (_sort(tools=["mcp__a__b"]), "predictors[0]"),
     (_schema(type="text"), SCHEMA_PATH),
     (_schema(**{"$ref": "http://127.0.0.1/schema"}), SCHEMA_PATH),
     (_schema(type="integer", default="1"), SCHEMA_PATH),
     ({"wiring": {"predictors": {"sort": {"message": "reply.answer"}}}}, "wiring.predictors.sort.message"),
     ({"wiring": {"outputs": {"error": "reply.answer"}}}, "wiring.outputs.error"),
-    ({"wiring": {"outputs": {"x": "sort.x"}}}, "wiring.outputs.x"),
     (_demos({"lm": ELSEWHERE}), "state"),
-    (_demos({"topic": "BILL"}, key="other.predict"), "state"),
 ]
 
 
@@ -105,13 +98,8 @@ def test_the_published_schema_refuses_what_the_reader_refuses() -> None:
     assert not [changes for changes, _ in STRUCTURAL if PUBLISHED.is_valid(triage(**changes))]
 
 
-def test_all_problems_are_reported_at_once_and_their_number_is_bounded() -> None:
-    wrong = triage(
-        version=1, predictors=[{"name": "a", "kind": "b", "inputs": [{}], "outputs": [{"name": 1}]}]
-    )
-    assert len(problems(wrong)) == 5
-    assert len(problems(triage(**{f"x{number}": 1 for number in range(5_000)}))) <= 30
-    assert len(problems([])) == 1
+def test_the_number_of_reported_problems_is_bounded() -> None:
+    assert 1 < len(problems(triage(**{f"x{number}": 1 for number in range(5_000)}))) <= 30
 
 
 def _place(kind: str, name: str = "near") -> dict[str, Any]:

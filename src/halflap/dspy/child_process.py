@@ -1,4 +1,4 @@
-"""The child process in which DSPy runs: how it is started, spoken to in lines of JSON, and ended."""
+"""The child process in which DSPy runs, seen from the parent; the two exchange lines of JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Save a live or compiled DSPy module as a program, and check that both ask the model the same. Imports DSPy."""
+"""Export a live or compiled DSPy module as a program, and check that both send the same prompts. Imports DSPy."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _refusal(name: str, problems: list[str]) -> UsageError:
     return UsageError(f"The module cannot be exported as {name!r}: {listed}")
 
 
-# Both ask the same ------------------------------------------------------------------------------------
+# Comparison of prompts --------------------------------------------------------------------------------
 
 
 def _compare(module: Any, spec: ProgramSpec, tools: Mapping[str, Tool]) -> None:
@@ -162,7 +162,7 @@ def _compare(module: Any, spec: ProgramSpec, tools: Mapping[str, Tool]) -> None:
         raise _refusal(spec.name, [reason]) from error
     for line, other in itertools.zip_longest(asked, saved_asks):
         if line != other:
-            reason = f"saved, it would ask something else: {other!r} instead of {line!r}. {_ADVICE}"
+            reason = f"saved, its prompt would differ: {other!r} instead of {line!r}. {_ADVICE}"
             raise _refusal(spec.name, [reason])
     if not same:
         raise _refusal(spec.name, [f"saved, it would return other values than the module. {_ADVICE}"])
@@ -232,5 +232,5 @@ def _sample(  # noqa: PLR0911 -- one for each kind of type
     if (kind := schema.get("type")) in {"integer", "number"}:
         limited = min(max(number, schema.get("minimum", number)), schema.get("maximum", number))
         return float(limited) if kind == "number" else int(limited)
-    # Ragged ends, so that stripping shows.
+    # Spaces at the ends, so that stripping them makes a difference.
     return f" text {number} \n".ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength")]

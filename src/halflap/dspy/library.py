@@ -21,7 +21,7 @@ def _now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedProgram:
-    """A DSPy program as it was when it was read."""
+    """A DSPy program as read from its file."""
 
     spec: ProgramSpec
     source_hash: str
@@ -34,7 +34,7 @@ class SavedProgram:
     def definition(self) -> dict[str, Any]:
         """Return the program as a tool."""
         spec = self.spec
-        # Whether one with tools only reads depends on what it calls, and each of those calls is checked.
+        # A program with tools may change something through them; each of those calls is checked separately.
         hints = {} if spec.tools else {"readOnlyHint": True}
         return {
             "name": spec.name,

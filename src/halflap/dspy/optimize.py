@@ -1,4 +1,4 @@
-"""Optimise a saved DSPy program over examples, and save the result with the score that it obtained."""
+"""Optimise a saved DSPy program with examples, and save the result with its measured score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halflap.dspy.runner import Call, Runner
 
     Example = Mapping[str, Any]
-    """Inputs and the right outputs, side by side."""
+    """Inputs and the right outputs in one object."""
 
 _HELD_OUT = 0.3
 """The share of examples to measure with; the rest is learned from."""
@@ -34,7 +34,7 @@ _MIN_EXAMPLES = 2
 
 @dataclass(frozen=True, slots=True)
 class Optimised:
-    """The saved program, unless it scored lower than the old one; both were measured on the same held-out examples."""
+    """The saved program (None if it scored lower than the old one), and both scores on the same held-out examples."""
 
     saved: SavedProgram | None
     score: float
@@ -61,8 +61,8 @@ async def optimize(
 ) -> Optimised:
     """Optimise a program in a separate child process and save it as `name`.
 
-    `progress` gets the phase, and what is `done` of the `total`: examples, or for GEPA answers that may be scored; after a
-    measurement also the `score`. `show` gets what a metric prints.
+    `progress` gets the phase, and how many of the `total` are `done`: examples, or metric calls for GEPA; after a measurement
+    also the `score`. `show` gets what a metric prints.
     """
     await asyncio.to_thread(library.check_new, name, force=force)
     training, measuring = split(examples)

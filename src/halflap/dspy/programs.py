@@ -1,4 +1,4 @@
-"""The saved DSPy programs as a source of tools: used as they were loaded, and reloaded only whole and valid."""
+"""The saved DSPy programs as a source of tools; a program in use changes only by an explicit reload."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _PREFIX = f"{DSPY}__"
 
 @dataclass
 class DspyPrograms:
-    """A `ToolSource`. New files are loaded and removed ones forgotten whenever anything is asked.
+    """A `ToolSource`. New and removed files are noticed whenever a method is called.
 
-    A program in use changes only by `reload`; executions end with the version they began with.
+    A program in use changes only by `reload`; executions finish with the version they started with.
     """
 
     library: Library
@@ -70,7 +70,7 @@ class DspyPrograms:
                 if saved.problem:
                     logger.warning("%s Check `programs.root`.", saved.problem)
                 self._saved = saved
-                # A program whose file got broken still works as it was loaded.
+                # A program whose file became invalid stays in use as it was loaded.
                 kept = self._loaded if saved.problem else {**saved.valid, **saved.broken}
                 loaded = {name: program for name, program in self._loaded.items() if name in kept}
                 await self._use({**saved.valid, **loaded})
@@ -150,7 +150,7 @@ class DspyPrograms:
         if self.is_offered:
             result = await self.call_tool(f"{_PREFIX}{name}", inputs, context)
         else:
-            # Without a model, running it gives the error that says what is missing.
+            # Without a model, running it raises an error that explains what to configure.
             result = await self.call(name, inputs, context, repeatable=False, admit=_admit_all)
         return {**result.structured_content, "_metadata": (result.meta or {})["halflap"]["metadata"]}
 
@@ -168,7 +168,7 @@ class DspyPrograms:
         check_depth(context)
         program = self._loaded.get(tool) or await self.find(tool)
         await admit()
-        # What was admitted is what runs, so a program that was reloaded meanwhile is checked again.
+        # A program that was reloaded meanwhile is checked again before it runs.
         while (now := self._loaded.get(tool) or await self.find(tool)) is not program:
             program = now
             await admit()

@@ -39,7 +39,7 @@ _CACHE_FOLDER = "dspy-cache"
 
 
 def described(spec: ProgramSpec, tools: Mapping[str, Tool]) -> dict[str, Any]:
-    """Return what a module is built from: the spec, and what the model is shown of each tool."""
+    """Return what the child builds a module from: the spec, and the description and schema of each tool."""
     return {
         "spec": spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
         "tools": {
@@ -62,7 +62,7 @@ class Runner:
     async def run(
         self, program: SavedProgram, inputs: Mapping[str, Any], context: CallContext, call: Call
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Run a program for its caller, within the time that the caller has left; `call` calls its tools.
+        """Run a program within the time that its caller has left; `call` calls its tools.
 
         Return the outputs, and the metadata of `dspy_execute_program`.
         """

@@ -1,7 +1,6 @@
-"""What runs in the child process: DSPy, the model client and its cache of answers.
+"""The code of the child process: DSPy, the model client and its cache of answers.
 
-`__main__` receives jobs and sends results, `modules` builds a DSPy module from a spec, `field_types` the types of its
-fields, `model` asks the language model, `answers` caches what it said, `failures` explains what went wrong, `optimizers`
-runs DSPy's. The child sees nothing of the environment but facts about the machine; whatever is printed in it goes to the
-parent's log.
+`jobs` runs what the parent asks for. `modules` builds a DSPy module from a spec, `field_types` the types of its fields,
+`model` calls the language model, `answers` caches its answers, `failures` explains errors, `optimizers` runs DSPy's. Of
+the environment, the child sees only facts about the machine; what it prints goes to the parent's log.
 """

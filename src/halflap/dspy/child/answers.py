@@ -1,4 +1,4 @@
-"""Cache what the model answered, as JSON in one SQLite file: nothing that is read from it can run."""
+"""The cache of model answers: JSON in one SQLite file, so nothing read from it can run code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Answers:
         self._database: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Open the file before the model is asked, or raise if that is impossible; forget all but the newest answers."""
+        """Open the file, or raise before the model is asked; delete all but the newest answers."""
         if self._database is not None:
             return
         try:

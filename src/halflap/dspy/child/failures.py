@@ -1,4 +1,4 @@
-"""Explain what went wrong between a DSPy program and its model."""
+"""Explain the errors of a DSPy program and its model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXPLAINED: tuple[tuple[type[Exception], str, str], ...] = (
 
 
 def explain(error: BaseException, config: LmConfig) -> str:
-    """Return what went wrong, where, and what to do; the parent process removes the key from it."""
+    """Return what failed, where, and what to do; the parent process redacts the key."""
     if isinstance(error, OutputError):
         text = str(error)
     elif isinstance(error, of_dspy.AdapterParseError):
@@ -53,7 +53,7 @@ def explain(error: BaseException, config: LmConfig) -> str:
 def _unreadable(error: of_dspy.AdapterParseError, config: LmConfig) -> str:
     """Describe which fields of an answer are missing or wrong."""
     if isinstance(error.__context__, of_dspy.AdapterParseError) and not error.parsed_result:
-        # DSPy asks again, for JSON, if it cannot read the first answer; that one usually says more.
+        # If DSPy cannot parse the first answer, it asks again for JSON; the first error is usually more useful.
         error = error.__context__
     wrong = [name for name in error.signature.output_fields if name not in (error.parsed_result or {})]
     answer = str(error.lm_response or "").strip()

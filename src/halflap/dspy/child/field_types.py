@@ -109,7 +109,7 @@ class _Object(pydantic.BaseModel):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _leave_out(cls, values: Any) -> Any:
-        """Models often write null for what is only optional."""
+        """Remove nulls of optional fields, which models often write."""
         if not isinstance(values, dict):
             return values
         optional = {
@@ -121,7 +121,7 @@ class _Object(pydantic.BaseModel):
 
 
 class _Generator(GenerateJsonSchema):
-    """Refuses types with validators, which a schema does not show."""
+    """Refuses types with validators, which a schema cannot express."""
 
     def function_after_schema(self, schema: Any) -> Any:  # noqa: ARG002 -- pydantic's signature
         raise NotExpressibleError("it has validators")

@@ -1,4 +1,4 @@
-"""The jobs of the child process: run at the same time, each with its own tool calls."""
+"""The jobs of the child process, which run concurrently."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Jobs:
         milliseconds = (time.perf_counter() - began) * 1000
         outputs = program.outputs(prediction)
         if self._answers is not None:
-            # Only now: a useless answer would fail in the same way forever.
+            # Not before: an unusable answer would fail in the same way each time.
             self._answers.keep(job.new)
         return {"outputs": outputs, "milliseconds": milliseconds, "cache_hit": job.cache_hit}
 

@@ -1,4 +1,4 @@
-"""The language model that the configuration names, for DSPy."""
+"""The configured language model, as DSPy calls it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 JOB = "halflap_job"
 """DSPy's settings hold the job under this name; DSPy passes them on to its threads."""
 _PAUSES = (0.5, 1.0)
-"""Seconds before each retry of what may pass, unless the server asks for more."""
+"""Seconds before each retry after a transient failure, unless the server asks for more."""
 _MAX_PAUSE = 20.0
 _NO_KEY = "none"
-"""Sent to a server that wants no key: without one, clients look for a key elsewhere."""
+"""Sent if no key is configured: otherwise clients would look for one elsewhere."""
 
 
 @dataclass(slots=True)
 class Job:
-    """What the steps of one execution or optimisation share."""
+    """State shared by the steps of one execution or optimisation."""
 
     number: int
     call: Callable[[int, str, dict[str, Any]], Awaitable[str]]
@@ -39,10 +39,10 @@ class Job:
     asked: int = 0
     hits: int = 0
     new: dict[str, Any] = field(default_factory=dict)
-    """Answers that were not in the cache, by key; kept once they turned out to be usable."""
+    """Answers that were not in the cache, by key; kept once the program's outputs are valid."""
     is_optimizing: bool = False
     failure: LMError | TimeoutError | None = None
-    """Why the model could not be asked; an optimizer would take that for a bad answer, and continue."""
+    """Why the model could not be reached; an optimizer would treat that as a bad answer, and continue."""
 
     @property
     def cache_hit(self) -> bool:
@@ -50,9 +50,9 @@ class Job:
 
 
 class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
-    """Asks the model, or returns its cached answer to the same request; retries what may pass.
+    """Calls the model, or returns its cached answer to the same request; retries transient failures.
 
-    DSPy's own cache is off: it does not tell addresses apart, and reads pickles.
+    DSPy's own cache is off: it ignores the address, and reads pickles.
     """
 
     def __init__(self, config: LmConfig, answers: Answers | None, loop: asyncio.AbstractEventLoop) -> None:
@@ -65,12 +65,12 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
         self.config = config
         self.answers = answers
         self.loop = loop
-        # A server of one's own has models that no table lists; if it speaks JSON, it can follow a schema.
+        # DSPy's table lacks self-hosted models; with `adapter: json` they are expected to follow schemas.
         self.takes_schemas = config.adapter == "json" and config.api_base is not None
 
     @property
     def supports_response_schema(self) -> bool:
-        """DSPy knows this only of models in its table."""
+        """DSPy's own answer covers only the models in its table."""
         return self.takes_schemas or bool(super().supports_response_schema)
 
     @property
@@ -112,7 +112,7 @@ class Model(dspy.LM):  # type: ignore[misc]  # DSPy has no types
                 wait = max(pause, getattr(error, "retry_after", None) or 0.0)
                 left = min(_MAX_PAUSE, job.deadline - time.monotonic())
                 if wait > left or not is_retryable_lm_error(error):
-                    # A ReAct shortens what is too long, and asks again.
+                    # A ReAct shortens a request that is too long, and tries again.
                     if job.is_optimizing and not isinstance(error, ContextWindowExceededError):
                         job.failure = error
                     raise

@@ -21,7 +21,7 @@ from halflap.schema import argument_problems
 
 
 class OutputError(Exception):
-    """What the model answered is not what the spec says."""
+    """The model's answer does not match the spec."""
 
 
 class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
@@ -33,7 +33,7 @@ class CatalogueTool(dspy.Tool):  # type: ignore[misc]  # DSPy has no types
 
 
 class Program(dspy.Module):  # type: ignore[misc]  # as above
-    """Predictors in their order, each fed from the inputs or from earlier ones; runs any number of times at once."""
+    """Predictors in their order, each fed from the inputs or from earlier ones; can run concurrently."""
 
     def __init__(self, spec: ProgramSpec, tools: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Program(dspy.Module):  # type: ignore[misc]  # as above
         }
 
     def outputs(self, prediction: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a prediction as JSON; raise if it is not what the spec says."""
+        """Return a prediction as JSON; raise if it does not match the spec."""
         outputs = {
             field.name: _null_read(plain(prediction[field.name]), field.json_schema)
             for field in self.spec.outputs
@@ -98,12 +98,12 @@ def settings_for(model: Model, job: Job) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return an output as JSON; what the model left out of an object is not added."""
+    """Return an output as JSON, without the fields that the model left out."""
     return pydantic.TypeAdapter(Any).dump_python(value, mode="json", by_alias=True, exclude_unset=True)
 
 
 def _null_read(value: Any, schema: Mapping[str, Any]) -> Any:
-    """In DSPy's chat form every text is text, also one that means nothing."""
+    """Return None for the text `null`, as DSPy's chat form returns it, if the type permits."""
     kinds = schema.get("type", [part.get("type") for part in schema.get("anyOf", ())])
     return None if value in ("null", "None") and "null" in kinds else value
 
@@ -132,7 +132,7 @@ def _tool(name: str, tool: Mapping[str, Any]) -> CatalogueTool:
     try:
         arguments, types, _ = convert_input_schema_to_tool_args(schema)
     except (RecursionError, AttributeError, KeyError, TypeError):
-        # A recursive or unusual schema is shown to the model as it is.
+        # A recursive or unusual schema is passed to the model unchanged.
         arguments, types = dict(schema.get("properties") or {}), {}
     # DSPy wants a function; `acall` needs none.
     return CatalogueTool(lambda: None, name=name, desc=tool["description"], args=arguments, arg_types=types)

@@ -1,4 +1,4 @@
-"""Optimise a program with DSPy's optimizers, and measure the old and the new version on held-out examples."""
+"""Run DSPy's optimizers on a program, and measure the old and the new version on held-out examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_DEMO_BYTES = 100_000
 async def optimize(
     message: Mapping[str, Any], model: Model, job: Job, report: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Run one optimisation; the process is ended if it has to stop early."""
+    """Run one optimisation. To stop it early, the parent ends the process."""
     logging.getLogger("dspy").setLevel(logging.CRITICAL)
     work = _Optimization(Program.build(message), message, job, report)
     with settings_for(model, job):
@@ -43,7 +43,7 @@ async def optimize(
 
 
 class _Optimization:
-    """Runs in a thread, and starts others; all of them ask the model on the event loop."""
+    """Runs in a thread, and starts others; all of them call the model on the event loop."""
 
     def __init__(self, program: Program, message: Mapping[str, Any], job: Job, report: Any) -> None:
         self._program = program
@@ -65,7 +65,7 @@ class _Optimization:
         }
 
     def _measure(self, program: Program, phase: str) -> float:
-        """Return the mean score on the held-out examples; an answer that cannot be used scores nothing."""
+        """Return the mean score on the held-out examples; an unusable answer scores 0."""
         examples = self._examples("held_out")
         self._advance(phase, 0, len(examples))
         evaluate = dspy.Evaluate(
@@ -120,9 +120,9 @@ class _Optimization:
         return found
 
     def _score(self, example: Any, prediction: Any, *_trace: Any, **_more: Any) -> Any:
-        """Score a prediction; what would be refused when the program runs is worth nothing.
+        """Score a prediction; outputs that the program would refuse score 0.
 
-        DSPy would take an error for a bad answer, and continue.
+        Errors of the metric are kept for `_check`: DSPy would treat them as a bad answer, and continue.
         """
         score, feedback = 0.0, "Stopped."
         with self._lock:
