@@ -1,7 +1,7 @@
-"""Executions of a DSPy program that the model has answered before, beside the bare `program.acall` of the same module.
+"""Overhead of executing a DSPy program with cached answers, against the bare `program.acall` of the same module.
 
-The claim: at the median, an execution takes at most 2 ms more. Bare, the module runs with DSPy's own model and its own
-cache; an execution also validates inputs and outputs, and goes through the child process. Both are done in turn, round after round, for a program of one step and for one of three.
+At the median, an execution takes at most 2 ms more. Bare, the module runs with DSPy's own model and cache; an execution also
+validates inputs and outputs, and goes through the child process. Both take turns, for a program of one step and one of three.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def timed(work: Callable[[], Awaitable[Any]]) -> float:
 async def measure(
     bare: Callable[[], Awaitable[Any]], whole: Callable[[], Awaitable[Any]]
 ) -> tuple[float, float]:
-    """Do both in turn, round after round; return the medians."""
+    """Run both by turns; return the medians."""
     for _ in range(20):
         await bare()
         await whole()
@@ -95,5 +95,5 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    print("A DSPy program that the model has answered before:")
+    print("A DSPy program with cached answers:")
     sys.exit(asyncio.run(main()))

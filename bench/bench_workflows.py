@@ -1,10 +1,9 @@
-"""How long it takes to look at workflows: footprints, verdicts, and what is found by states instead of blocks.
+"""Processor time of analysing and optimising workflows, against fixed limits.
 
-The claims, in processor time: the footprint of a workflow of 500 tasks that is made of blocks takes less than 100 ms, from the
-net on, its structure included; a verdict on two such workflows of 200 tasks less than 1 s, whatever is different between
-them; scoring a sequence of 1,000 tasks less than 1 s; optimising a workflow of 50 tasks less than 2 s, for every target and by both engines, the verdict on the result
-included. Nets are random, of sequences, parallel blocks, choices and loops; the worst of all rounds counts. By states, for
-comparison, sixteen parallel tasks alone take seconds: that is no claim, but why blocks are looked for.
+The footprint of a block-structured workflow of 500 tasks takes less than 100 ms, from the net on; a verdict on two such workflows of
+200 tasks less than 1 s, however they differ; scoring a sequence of 1,000 tasks less than 1 s; optimising a workflow of 50 tasks less
+than 2 s, for every target and with both engines, its verdict included. Nets are random, of sequences, parallel blocks, choices and
+loops; the worst of all rounds counts. For comparison, sixteen parallel tasks are also analysed by states, which takes seconds.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def random_tree(chance: random.Random, names: list[str]) -> Tree:
 
 
 def changed(chance: random.Random, tree: Tree) -> Tree:
-    """Give a tree with some blocks of another kind."""
+    """Return a tree with some blocks of another kind."""
     kind, *parts = tree
     if kind == "task":
         return tree
@@ -60,7 +59,7 @@ def changed(chance: random.Random, tree: Tree) -> Tree:
 
 
 def net_of(tree: Tree) -> Net:
-    """Lay a tree out; gates are silent tasks."""
+    """Make the net of a tree; gates are silent tasks."""
     tasks: dict[str, Task] = {}
     flows: list[Flow] = []
 
@@ -104,7 +103,7 @@ def names(count: int) -> list[str]:
     return [f"a{at}" for at in range(count)]
 
 
-def told(what: str, times: list[float], bound: float) -> bool:
+def report(what: str, times: list[float], bound: float) -> bool:
     times.sort()
     median, most = times[len(times) // 2], times[-1]
     print(f"  {what:<52} {median * 1e3:>8.1f} ms {most * 1e3:>8.1f} ms   under {bound * 1e3:.0f} ms")
@@ -118,7 +117,7 @@ def measure_footprints(chance: random.Random) -> bool:
     for what, listed in (("blocks at random", trees), ("all in parallel", [wide] * ROUNDS)):
         nets = [net_of(tree) for tree in listed]
         times = [took(lambda net=net: footprint(Study(net))) for net in nets]  # type: ignore[misc]
-        holds &= told(f"footprint, {FOOTPRINT_TASKS} tasks, {what}", times, FOOTPRINT_BOUND)
+        holds &= report(f"footprint, {FOOTPRINT_TASKS} tasks, {what}", times, FOOTPRINT_BOUND)
     return holds
 
 
@@ -149,23 +148,23 @@ def measure_verdicts(chance: random.Random) -> bool:
             verdict.response()
             times.append(time.process_time() - began)
             holds &= verdict.conclusive
-        holds &= told(f"verdict, {VERDICT_TASKS} tasks, {what}", times, VERDICT_BOUND)
+        holds &= report(f"verdict, {VERDICT_TASKS} tasks, {what}", times, VERDICT_BOUND)
     return holds
 
 
 def measure_scores() -> bool:
     line = net_of(("sequence", *(("task", name) for name in names(SCORED_TASKS))))
     times = [took(lambda: score(line).response()) for _ in range(SCORED_ROUNDS)]
-    return told(f"score, {SCORED_TASKS} tasks, one after the other", times, SCORED_BOUND)
+    return report(f"score, {SCORED_TASKS} tasks, one after the other", times, SCORED_BOUND)
 
 
 def busy(chance: random.Random, net: Net, resources: list[str | None]) -> Net:
-    """Give tasks durations, resources, and data of which each needs some that others before it give."""
+    """Add durations, resources, and data: each task reads what some tasks before it wrote."""
     tasks = {}
     written: list[str] = []
     for name, task in net.tasks.items():
         if task.label is None:
-            # Whoever only routes says what it chooses by, so that choices can be moved.
+            # A gate declares what it reads, so that its choice can be moved.
             tasks[name] = replace(task, reads=frozenset(chance.sample(written, min(1, len(written)))))
             continue
         needs = frozenset(chance.sample(written, min(len(written), chance.choice([0, 1, 1, 2]))))
@@ -191,7 +190,7 @@ def measure_optimising(chance: random.Random) -> bool:
         "blocks at random": [busy(chance, net, [None, None, "bob"]) for net in blocks],
     }
     engines: list[Engine] = ["beam", "gepa"] if genetic.is_installed() else ["beam"]
-    # What is imported then is there.
+    # Import everything before the measurement.
     optimize(nets["one after the other"][0], Goal.of("behavioral"), engine=engines[-1])
     holds = True
     for what, listed in nets.items():
@@ -206,7 +205,7 @@ def measure_optimising(chance: random.Random) -> bool:
                     holds &= (found.metrics["after"].expected_makespan or 0) <= (
                         found.metrics["before"].expected_makespan or 0
                     )
-            holds &= told(f"{engine}, {OPTIMISED_TASKS} tasks, {what}", times, OPTIMISED_BOUND)
+            holds &= report(f"{engine}, {OPTIMISED_TASKS} tasks, {what}", times, OPTIMISED_BOUND)
     return holds
 
 
