@@ -96,7 +96,6 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     }
     assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
     assert "deeper levels were left out" in usage_note(known)
-    assert len(repr(known.stub)) < len(repr(known.type)) / 20
 
 
 def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:

@@ -61,7 +61,7 @@ class LearnedSchemas:
     async def type_of(self, tool: Tool) -> tuple[Type, str] | None:
         """Return the learned type of a tool's results and its version; the newest results may be missing."""
         known = await self.knowledge.of(tool)
-        return None if known is None or known.stub is None else (known.stub, known.version)
+        return None if known is None or known.type is None else (known.type, known.version)
 
     async def schema_of(self, tool: Tool) -> ToolSchema:
         """Return a tool's parsed schema with the learned one; the newest results may be missing."""
@@ -69,7 +69,7 @@ class LearnedSchemas:
         known = await self.knowledge.of(tool)
         if known is None:
             return schema
-        return replace(schema, learned_schema=known.schema, learned_type=known.stub)
+        return replace(schema, learned_schema=known.schema, learned_type=known.type)
 
     async def output_kinds(self) -> dict[str, str]:
         """Return for each tool whether its output is `declared`, `learned` or `unknown`."""

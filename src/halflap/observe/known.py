@@ -67,9 +67,7 @@ class Known:
     """The same for a model to read: without its deepest levels if it is very large."""
     confidence: float
     type: Type | None
-    """The whole as a type; None if it says nothing, or rests on too few results."""
-    stub: Type | None
-    """`shown` as a type, for stubs and signatures."""
+    """The same as a type; None if it says nothing, or rests on too few results."""
     version: str
     """Differs for different types."""
     has_media: bool = False
@@ -98,22 +96,19 @@ def known_of(learned: Learned, *, enums: bool = False) -> Known | None:
     shape = whole(learned)
     if not shape.observations:
         return None
-
-    def typed(shape: Shape) -> Type | None:
-        found = type_of(shape, enums=enums, is_opaque=is_media) if is_enough else None
-        return found if found is not None and is_informative(found) else None
-
     certainty = confidence(shape, enums=enums)
-    is_enough = certainty > 0 or shape.observations >= _MIN_RESULTS
+    type_ = None
+    if certainty > 0 or shape.observations >= _MIN_RESULTS:
+        found = type_of(shape, enums=enums, is_opaque=is_media)
+        type_ = found if is_informative(found) else None
+    schema = schema_of(shape, enums=enums)
     short = brief(shape, _MAX_SHOWN, enums=enums)
-    schema, type_ = schema_of(shape, enums=enums), typed(shape)
     return Known(
         learned=learned,
         schema=schema,
         shown=schema if short is shape else schema_of(short, enums=enums),
         confidence=certainty,
         type=type_,
-        stub=type_ if short is shape else typed(short),
         version=sha256(repr(type_).encode(errors="replace")).hexdigest(),
         has_media=_has_media(shape.root),
     )
