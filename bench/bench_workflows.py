@@ -191,7 +191,7 @@ def measure_optimising(chance: random.Random) -> bool:
     }
     engines: list[Engine] = ["beam", "gepa"] if genetic.is_installed() else ["beam"]
     # Import everything before the measurement.
-    optimize(nets["one after the other"][0], Goal.of("behavioral"), engine=engines[-1])
+    optimize(nets["one after the other"][0], Goal("behavioral"), engine=engines[-1])
     holds = True
     for what, listed in nets.items():
         for engine in engines:
@@ -199,7 +199,7 @@ def measure_optimising(chance: random.Random) -> bool:
             for net in listed:
                 for target in TARGETS:
                     began = time.process_time()
-                    found = optimize(net, Goal.of(target), engine=engine)
+                    found = optimize(net, Goal(target), engine=engine)
                     found.response()
                     times.append(time.process_time() - began)
                     holds &= (found.metrics["after"].expected_makespan or 0) <= (

@@ -7,12 +7,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
 import pytest
 
 from dspy_programs.saved import triage, write
 from halflap.core.errors import UsageError
-from halflap.dspy.library import Library, SavedProgram
+from halflap.dspy.library import Library
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,20 +69,3 @@ def test_the_bundled_programs_are_valid_and_cannot_be_changed() -> None:
     assert [field.name for field in selector.outputs] == ["worklet_id", "rationale", "confidence"]
     with pytest.raises(UsageError, match=r"programs\.root"):
         Library(None).save(selector, force=True)
-
-
-@pytest.mark.parametrize("bundled", BUNDLED.values(), ids=BUNDLED)
-def test_every_bundled_predictor_is_described_and_has_valid_demos(bundled: SavedProgram) -> None:
-    for predictor in bundled.spec.predictors:
-        (state,) = [bundled.spec.state[key] for key in predictor.signatures]
-        fields = [*predictor.inputs, *predictor.offered]
-        assert all(len(field.description) > 10 for field in fields)
-        schema: dict[str, Any] = {
-            "type": "object",
-            "properties": {field.name: dict(field.json_schema) for field in fields},
-            "required": [field.name for field in fields],
-            "additionalProperties": False,
-        }
-        assert len(state.demos) == 3
-        for demo in state.demos:
-            jsonschema_rs.Draft202012Validator(schema).validate(demo)

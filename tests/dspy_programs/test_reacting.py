@@ -119,18 +119,3 @@ async def test_destructive_tools_of_a_react_program_need_confirmation(tmp_path: 
     assert (calls[1].outcome == "tool-refused") is not yes
     (question,) = questions
     assert "mcp__sales__delete_customer" in question
-
-
-async def test_programs_that_call_each_other_in_a_circle_end(tmp_path: Path) -> None:
-    settled = {"tools": ["dspy__circle"], "max_iterations": 1}
-    circle = spec("circle", predictor("ask", [field("text")], [field("answer")], "ReAct", **settled))
-    write(tmp_path / "programs", circle)
-
-    def say(asked: Asked) -> Mapping[str, Any]:
-        if "next_tool_name" not in asked.wanted:
-            return {"reasoning": "Enough.", "answer": "end"}
-        return {"next_thought": "Again.", "next_tool_name": "dspy__circle", "next_tool_args": {"text": "x"}}
-
-    async with serving(tmp_path, say, programs={"cache": "off"}) as served:
-        assert (await served.ask("circle", text="x"))["answer"] == "end"
-        assert len(await served.gateway.runs()) == 5

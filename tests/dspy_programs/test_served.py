@@ -43,17 +43,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_a_sandboxed_program_gets_the_outputs_and_all_is_recorded(root: Path) -> None:
+async def test_a_sandboxed_program_gets_the_outputs_and_they_are_recorded(root: Path) -> None:
     async with serving(root, say_worklet) as served:
         printed = await served.execute(f"found = {CALLED}\nprint(found['confidence'] + 1)")
         assert printed.endswith("1.94")
         kept, _ = await served.recorded("dspy")
-        assert (kept.name, kept.outcome) == ("worklet_selector", "ok")
-        assert json.loads(kept.output or "") == WORKLET_OUTPUTS
-        _, calls = await served.recorded("program")
-        assert [(one.server, one.tool, one.outcome) for one in calls] == [("dspy", "worklet_selector", "ok")]
-        known = await served.call("suggest_workflow", want="worklet_id", have=WORKLET_INPUTS)
-        assert known["suggestions"][0]["tools"] == ["dspy__worklet_selector"]
+        assert (kept.name, kept.outcome, json.loads(kept.output or "")) == (
+            "worklet_selector",
+            "ok",
+            WORKLET_OUTPUTS,
+        )
 
 
 async def test_failures_have_their_codes_and_never_the_key(root: Path) -> None:

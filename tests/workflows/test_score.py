@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from halflap.core.errors import WorkflowError
 from halflap.workflows.examples import example_nets
 from halflap.workflows.model.form import read_net
-from halflap.workflows.score.score import score
+from halflap.workflows.score.patterns import PATTERNS
+from halflap.workflows.score.score import Scoring, Weights, score
 from support import examples
 from workflows.nets import described_nets, net, rule
 from workflows.timed import line, task
@@ -20,7 +21,7 @@ from workflows.timed import line, task
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
 
-ALL = ["sequential", "parallel", "choice", "loop"]
+ALL = Scoring(list(PATTERNS))
 
 
 def order() -> Net:
@@ -31,7 +32,7 @@ def order() -> Net:
 @given(described_nets())
 def test_every_score_is_from_0_to_1_or_unknown_with_the_reason(one: Net) -> None:
     try:
-        answer = score(one, ALL, bound=500).response()
+        answer = score(one, ALL, 500).response()
     except WorkflowError:
         return  # Or-gates that form no block.
     json.dumps(answer, allow_nan=False)
@@ -43,15 +44,14 @@ def test_every_score_is_from_0_to_1_or_unknown_with_the_reason(one: Net) -> None
 
 
 def test_the_total_is_the_dimensions_by_their_weights() -> None:
-    found = score(order(), [])
+    found = score(order())
     weights = {"performance": 0.4, "maintainability": 0.3, "compliance": 0.3}
     assert found.weights == pytest.approx(weights)
     assert found.total_score == pytest.approx(
         sum(weights[name] * (one or 0) for name, one in found.dimension_scores.items())
     )
     half = {"performance": 0.5, "maintainability": 0.5, "compliance": 0}
-    assert score(order(), [], {"performance": 0.2, "maintainability": 0.2, "compliance": 0}).weights == half
-    assert score(order(), [], {"performance": 0}).weights["compliance"] == 0.5
+    assert score(order(), Scoring([], Weights(0.2, 0.2, 0))).weights == half
 
 
 def test_measures_of_a_known_workflow() -> None:

@@ -12,7 +12,7 @@ from halflap.workflows.analysis.order import data_by_label, first_order, reversa
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.block import Unstructured
 from halflap.workflows.model.build import build
-from halflap.workflows.model.form import read_net
+from halflap.workflows.model.form import read_net, validated
 from halflap.workflows.model.reduce import tree_of
 from halflap.workflows.optimize.constraints import Constraints, Context, Goal
 from halflap.workflows.optimize.optimizer import optimize as optimized
@@ -37,7 +37,8 @@ def reversed_order(old: Net, new: Net) -> tuple[tuple[str, str], ...]:
 def optimize(
     net: Net, target: str, constraints: Any = None, patterns: Sequence[str] = (), **more: Any
 ) -> Optimization:
-    return optimized(net, Goal.of(target, constraints, patterns), **more)
+    asked = {"optimization_target": target, "constraints": constraints or {}, "reference_patterns": patterns}
+    return optimized(net, validated(Goal, asked), **more)
 
 
 def transformed(name: str, net: Net) -> list[Net]:

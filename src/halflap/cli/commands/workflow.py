@@ -21,11 +21,19 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.draw import drawing
-from halflap.workflows.model.form import decoded, parse_json, read_specification, write_specification
+from halflap.workflows.model.form import (
+    BAD_ARGUMENTS,
+    decoded,
+    parse_json,
+    read_specification,
+    validated,
+    write_specification,
+)
 from halflap.workflows.model.net import Specification
 from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.optimize.constraints import Goal
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
+from halflap.workflows.score.score import Scoring
 from halflap.workflows.score.score import score as score_net
 from halflap.workflows.yawl import read_yawl, write_yawl
 
@@ -125,7 +133,8 @@ def score(invocation: Invocation, file: FileArgument, pattern: PatternsOption = 
     """
     one = _read_analysable(file).net
     with working(f"Scoring {one_line(one.id)}"):
-        data = score_net(one, pattern or []).response()
+        asked = validated(Scoring, {"reference_patterns": pattern or []}, BAD_ARGUMENTS)
+        data = score_net(one, asked).response()
     invocation.show(data)
     if not data["raw"]["compliance"]["sound"]:
         raise Exit(1)
@@ -171,7 +180,12 @@ def optimize(
     except ValueError as error:
         raise UsageError(f"--constraint takes JSON, as in max_parallel=2: {error}.") from None
     with working(f"Optimising {one_line(one.id)}"):
-        found = optimize_net(one, Goal.of(target, constraints, pattern or []), engine=engine)
+        asked = {
+            "optimization_target": target,
+            "constraints": constraints,
+            "reference_patterns": pattern or [],
+        }
+        found = optimize_net(one, validated(Goal, asked, BAD_ARGUMENTS), engine=engine)
     data = found.response()
     if invocation.as_json:
         print_json(data)

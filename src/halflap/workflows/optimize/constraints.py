@@ -6,18 +6,17 @@ An order to keep is expressed as data: tasks that share a tie depend on each oth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import or_
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.answers import Target  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.block import Block, Branches, Loop, Step, blocks_in, is_choice
-from halflap.workflows.model.form import BAD_ARGUMENTS, validated
 from halflap.workflows.model.net import STRICT, Amount, Net
 from halflap.workflows.score.facts import TIE, Facts
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
@@ -60,14 +59,6 @@ class Goal:
     optimization_target: Target
     constraints: Constraints = field(default_factory=Constraints)
     reference_patterns: tuple[Pattern, ...] = ()
-
-    @classmethod
-    def of(
-        cls, target: str, constraints: Mapping[str, Any] | None = None, reference_patterns: Sequence[str] = ()
-    ) -> Goal:
-        """Return a goal; a `WorkflowError` has everything that is wrong with it."""
-        asked = {"constraints": constraints or {}, "reference_patterns": reference_patterns}
-        return validated(cls, {"optimization_target": target, **asked}, BAD_ARGUMENTS)
 
 
 class Context:

@@ -18,7 +18,7 @@ from halflap.workflows.model.form import BAD_ARGUMENTS, MISSING, read_specificat
 from halflap.workflows.model.net import MAX_STATES, STRICT
 from halflap.workflows.optimize.constraints import Goal
 from halflap.workflows.optimize.optimizer import optimize
-from halflap.workflows.score.score import Scoring, scored
+from halflap.workflows.score.score import Scoring, score
 from halflap.workflows.yawl import read_yawl, write_yawl
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _validate(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, A
 
 def _score(given: Mapping[str, Any], _reflect: Reflect | None) -> dict[str, Any]:
     asked, (workflow,) = _read(_Scoring, given)
-    return scored(workflow.net, asked).response()
+    return score(workflow.net, asked).response()
 
 
 def _optimize(given: Mapping[str, Any], reflect: Reflect | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Compliance, Measure, RawScores, Scores
 from halflap.workflows.model.block import Block, Unstructured
-from halflap.workflows.model.form import BAD_ARGUMENTS, validated
+from halflap.workflows.model.form import BAD_ARGUMENTS
 from halflap.workflows.model.net import MAX_STATES, STRICT, Net
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import PATTERNS, Pattern, advice, findings, pattern_score
@@ -53,18 +53,8 @@ class Scoring:
     scoring_weights: Weights = field(default_factory=Weights)
 
 
-def score(
-    net: Net,
-    reference_patterns: Sequence[str] = (),
-    scoring_weights: Mapping[str, float] | None = None,
-    bound: int = MAX_STATES,
-) -> Scores:
-    """Score a workflow; a `WorkflowError` names unknown patterns and weights."""
-    asked = {"reference_patterns": list(reference_patterns), "scoring_weights": scoring_weights or {}}
-    return scored(net, validated(Scoring, asked, BAD_ARGUMENTS), bound)
-
-
-def scored(net: Net, asked: Scoring, bound: int = MAX_STATES) -> Scores:
+def score(net: Net, asked: Scoring | None = None, bound: int = MAX_STATES) -> Scores:
+    asked = asked or Scoring([])
     weights = asked.scoring_weights.normalised()
     study, facts = Study(net, bound), Facts(net)
     judged = soundness(study)
