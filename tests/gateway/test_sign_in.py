@@ -202,6 +202,8 @@ async def test_login_with_a_pasted_address_and_logout(server: Protected, file: P
     shown, printed = await done(login, f"{ended}\n".encode())
     assert (shown["server"], shown["renewsItself"]) == ("notes", True)
     assert not any(token in printed for token in (*server.accounts.access, *server.accounts.refresh))
+    gone, _ = await done(await started(file, "logout", "notes", "--for", "someone who has left"))
+    assert gone == {"server": "notes", "signedOut": False}
     signed_out, _ = await done(await started(file, "logout", "notes"))
     assert signed_out == {"server": "notes", "signedOut": True}
     assert server.accounts.access == {}

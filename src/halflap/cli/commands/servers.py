@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.clients.documents import Document
     from halflap.clients.imports import OwnConfig
-    from halflap.config import ServerConfig
+    from halflap.config import Config, ServerConfig
     from halflap.gateway import Gateway
     from halflap.upstream import Redirect, SignIn
 
@@ -289,7 +289,10 @@ async def login(
 
     If the browser is on another machine, sign in there and paste the address that it ends at.
     """
-    sign_in = _sign_in(invocation, name, person)
+    config = invocation.config()
+    if person is not None and person not in config.http.tokens:
+        raise UsageError(f"There is no {person!r} in `http.tokens`.")
+    sign_in = _sign_in(config, name, person)
 
     async def show(url: str, redirect: Redirect) -> None:
         if browser and _has_display() and await asyncio.to_thread(webbrowser.open, url):
@@ -308,15 +311,15 @@ async def login(
 @command(shared=_SHARED)
 async def logout(invocation: Invocation, name: NameArgument, person: PersonOption = None) -> None:
     """Sign out of a server: revoke and delete its tokens."""
-    was_signed_in = await _sign_in(invocation, name, person).sign_out()
+    # Also for a person who is no longer in `http.tokens`.
+    was_signed_in = await _sign_in(invocation.config(), name, person).sign_out()
     message = f"Signed out of {name!r}." if was_signed_in else f"You were not signed in to {name!r}."
     invocation.report({"server": name, "signedOut": was_signed_in}, message)
 
 
-def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
+def _sign_in(config: Config, name: str, person: str | None) -> SignIn:
     from halflap.upstream import SignIn, credential_store
 
-    config = invocation.config()
     server = next((one for one in config.servers if one.name == name), None)
     if server is None:
         raise ServerNotFoundError(name, [one.name for one in config.servers])
@@ -326,8 +329,6 @@ def _sign_in(invocation: Invocation, name: str, person: str | None) -> SignIn:
         raise UsageError(
             f"{name!r} has an `Authorization` header in the configuration. Remove it to sign in."
         )
-    if person is not None and person not in config.http.tokens:
-        raise UsageError(f"There is no {person!r} in `http.tokens`.")
     principal = "local" if person is None else principal_of_person(person)
     return SignIn(server, principal, credential_store(config))
 
