@@ -83,6 +83,8 @@ _BY_CONTEXT: list[tuple[Callable[[], str], str]] = [
     (_of("<A30>"), "Ocp-Apim-Subscription-Key: @"),
     (_of("<A24>"), "GET /v1/x?api_key=@&page=2"),
     (_of("<A32>"), "Set-Cookie: __Host-sess=@; Path=/; HttpOnly"),
+    (_word, "--api-key @ --verbose"),
+    (_word, "-H 'X-Auth-Token: @'"),
     (_of("<A36>"), "//registry.npmjs.org/:_authToken=@"),
     (_of("E<u79>"), "curl -u AbClientId:@ -d grant_type=client_credentials https://host"),
     (_login, "-H 'Authorization: Basic @'"),

@@ -60,7 +60,6 @@ ORDINARY = [
     "max_tokens: 500, tokens: 150000, token_count=7, tokens: ['hello', 'world']",
     '"token_type": "bearer", "expires_in": 3600',
     "primary_key=id public_key: ssh-ed25519 foreign_key=user_id",
-    "A basic understanding of bearer authentication is all you need.",
     "password: str, token: ${TOKEN}, secret: null, api_key=$API_KEY",
     "Enter the password to go on. The secret of success is work.",
     "session: 17, pass: 3, fail: 1, PWD=/home/ann",
@@ -93,10 +92,8 @@ IN_TEXT = {
     'db.password: "hun\\"ter2" # x': f'db.password: "{MARK}" # x',
     "config[\"api_key\"] = 'hunter2'": f"config[\"api_key\"] = '{MARK}'",
     r"{\"apiKey\": \"hunter2\", \"a\": \"b\"}": rf"{{\"apiKey\": \"{MARK}\", \"a\": \"b\"}}",
-    "--api-key hunter2 --verbose": f"--api-key {MARK} --verbose",
     'args: ["--token", "hunter2", "-v"]': f'args: ["--token", "{MARK}", "-v"]',
     "Authorization: Bearer hunter2, and\nmore": f"Authorization: {MARK}\nmore",
-    "-H 'X-Auth-Token: hunter2'": f"-H 'X-Auth-Token: {MARK}'",
     "<password>hunter2</password>": f"<password>{MARK}</password>",
     "https://ann:p@ss@host/path": f"https://ann:{MARK}@host/path",
     'secret="""hun\nter2"""': f'secret="""{MARK}"""',
@@ -105,7 +102,6 @@ IN_TEXT = {
     "mysqldump -p'hunter2' shop > x": f"mysqldump -p'{MARK}' shop > x",
     "sshpass -p hunter2 ssh host": f"sshpass -p {MARK} ssh host",
     "CREATE USER a IDENTIFIED BY 'hunter2';": f"CREATE USER a IDENTIFIED BY '{MARK}';",
-    "seed_phrase: one two three": f"seed_phrase: {MARK}",
     "- auth.password[0]: expected integer, received hunter2": f"- auth.password[0]: expected integer, received {MARK}",
 }
 

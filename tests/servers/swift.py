@@ -16,7 +16,6 @@ from typing import Any
 REAL_STDOUT = os.dup(1)
 PROGRESS_INTERVAL = 0.2
 ONE_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 
@@ -58,7 +57,7 @@ TOOLS = [
     tool("image"),
     tool("meta"),
     tool("pid"),
-    tool("roots", description="Ask the client for its roots and return their URIs."),
+    tool("roots", description="Ask the client for its roots and return their URIs; only echo.py does."),
     tool("env", {"name": TEXT}),
     tool("big", {"bytes": INTEGER}),
     tool("noise", {"binary": BOOLEAN}, optional=("binary",)),
@@ -105,7 +104,6 @@ class Swift:
         self.writing = threading.Lock()
         self.cancelled = 0
         self.running: dict[Any, threading.Event] = {}
-        self.asked: dict[str, Callable[[dict[str, Any]], None]] = {}
 
     def send(self, **message: Any) -> None:
         data = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
@@ -113,35 +111,17 @@ class Swift:
             while data:
                 data = data[os.write(REAL_STDOUT, data) :]
 
-    def serve(self) -> None:
+    def serve(self, answer: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
         for line in sys.stdin:
             message = json.loads(line)
             method, params, number = message.get("method"), message.get("params") or {}, message.get("id")
             if method == "notifications/cancelled" and params["requestId"] in self.running:
                 self.running[params["requestId"]].set()
-            elif method is None:
-                self.asked.pop(number)(message)
             elif method == "tools/call":
                 self.running[number] = threading.Event()
                 threading.Thread(target=self.call, args=(number, params), daemon=True).start()
             elif number is not None:
-                self.send(id=number, **self.answer(method))
-
-    def answer(self, method: str) -> dict[str, Any]:
-        if method == "initialize":
-            info = {"name": "swift", "version": "1.2.3"}
-            return {
-                "result": {
-                    "protocolVersion": "2025-11-25",
-                    "capabilities": {"tools": {}},
-                    "serverInfo": info,
-                }
-            }
-        if method == "tools/list":
-            return {"result": {"tools": TOOLS}}
-        if method == "ping":
-            return {"result": {}}
-        return {"error": {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}}
+                self.send(id=number, **answer(method, params))
 
     def call(self, number: Any, params: dict[str, Any]) -> None:
         name, arguments = params["name"], params.get("arguments") or {}
@@ -149,8 +129,6 @@ class Swift:
             self.send(id=number, error={"code": INVALID_PARAMS, "message": f"Unknown tool: {name}"})
         elif name == "sleep":
             self.sleep(number, arguments, params.get("_meta") or {})
-        elif name == "roots":
-            self.ask_for_roots(number)
         else:
             try:
                 result = self.result(name, arguments)
@@ -174,18 +152,6 @@ class Swift:
                 )
         self.send(id=number, result=text(f"slept {seconds:g} s"))
 
-    def ask_for_roots(self, number: Any) -> None:
-        def told(message: dict[str, Any]) -> None:
-            if "error" in message:
-                result = text(f"the client does not tell its roots: {message['error']}", isError=True)
-            else:
-                result = text(json.dumps([root["uri"] for root in message["result"]["roots"]]))
-            self.send(id=number, result=result)
-
-        question = f"roots-{number}"
-        self.asked[question] = told
-        self.send(id=question, method="roots/list")
-
     def result(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "cancelled_count":
             return text(str(self.cancelled))
@@ -197,4 +163,6 @@ if __name__ == "__main__":
         (Path(sys.argv[1]) / str(os.getpid())).touch()
         while len([*Path(sys.argv[1]).iterdir()]) < int(sys.argv[2]):
             time.sleep(0.02)
-    Swift().serve()
+    from by_hand import offering  # type: ignore[import-not-found]
+
+    Swift().serve(offering("swift", lambda: TOOLS, lambda *_: None))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LARGE_MESSAGE_BYTES = 256 * 1024
 """Larger messages are parsed in a thread, so that they don't block the event loop."""
-_DRAIN_SECONDS = 0.5
+_DRAIN_SECONDS = 1.0
 """How long to wait for the exit code and the rest of stderr after a server ended."""
 _MAX_LOGGED = 2_000
 """Maximum length of a logged line from stdout that is not a message."""
@@ -78,6 +78,8 @@ class _Pipes:
         self._process = process
         self._connection = connection
         self._log = log
+        self._logged = anyio.Event()
+        """Set when stderr has ended and is in the log."""
 
     async def read(self, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         failure = Failure("process-ended", "it closed its stdout, so it cannot answer.")
@@ -91,6 +93,8 @@ class _Pipes:
                 else:
                     with anyio.move_on_after(_DRAIN_SECONDS):
                         failure = await self._end()
+                        # The failure is reported together with the log.
+                        await self._logged.wait()
             self._connection.failure = failure
         self._connection.closed.set()
 
@@ -140,6 +144,7 @@ class _Pipes:
         while data := await self._process.stderr.read(65536):
             await asyncio.to_thread(self._log.append, data)
         await asyncio.to_thread(self._log.end)
+        self._logged.set()
 
 
 def _not_started(error: OSError, server: ServerConfig) -> Failure:
