@@ -131,7 +131,7 @@ class ExecutionConfig(Section):
     max_memory_mb: Count = setting(512, "Memory limit of a program, in MiB.")
     max_output_bytes: Count = setting(65_536, "How much output goes back to the model.")
     max_kept_output_bytes: Count = setting(16_777_216, "How much a program may print before it is stopped.")
-    max_shown: Count = setting(20, "How many images, audio clips and resources a program may show the model.")
+    max_shown: Count = setting(20, "How many images and audio clips a program may show the model.")
     max_shown_bytes: Count = setting(8_388_608, "The limit of their total size, as base64.")
     max_calls: Count = setting(1_000, "How many calls a program may make.")
     max_concurrent_calls: Count = setting(

@@ -67,12 +67,12 @@ def define(
         return await send(*order)
 
     def show(value: Any) -> None:
-        """Show an image, a sound or a resource to the model; print anything else."""
+        """Show an image or a sound to the model; print anything else."""
         is_mixed = type(value) is list and any(isinstance(part, Media) for part in value)
         for part in value if is_mixed else [value]:
             media = part if isinstance(part, Media) else picture_of(part)
-            if media is None:
-                write(part)
+            if media is None or media.kind not in {"image", "audio"}:
+                write(part if media is None or media.text is None else media.text)
                 continue
             try:
                 show_media(media)

@@ -1,4 +1,4 @@
-"""Images, sounds and resources in results, as programs see them.
+"""Images, sounds and resources in results, as programs see them, and what of them the model can be shown.
 
 Only the standard library is used: the jail loads this module before it is locked.
 """
@@ -12,13 +12,11 @@ from typing import Any
 
 __all__ = ["Media", "for_model", "picture_of"]
 
-_LONGEST_MIME = 200
-_OF_A_LINK = ("uri", "name", "mimeType", "description", "title")
-_OF_A_RESOURCE = ("uri", "mimeType", "text")
+_MAX_MIME = 200
 
 
 class Media:
-    """Something that is not text. `show(it)` shows it to the model; `.data` has its bytes."""
+    """Something that is not text. `.data` has its bytes; `show(it)` shows an image or a sound to the model."""
 
     def __init__(self, block: Mapping[str, Any]) -> None:
         self.block = dict(block)
@@ -41,7 +39,8 @@ class Media:
     def __repr__(self) -> str:
         size = len(str(self._encoded or "").rstrip("=")) * 3 // 4 if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
-        return f"<{' '.join(part for part in parts if part)}; show() shows it to the model>"
+        what = " ".join(part for part in parts if part)
+        return f"<{what}; show() shows it to the model>" if self.kind in {"image", "audio"} else f"<{what}>"
 
 
 _PICTURES = {
@@ -69,35 +68,14 @@ def picture_of(value: object) -> Media | None:
     return Media({"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime})
 
 
-def for_model(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a content block with nothing else in it; raise `ValueError` if it cannot be shown."""
-    kind = _text(block, "type")
-    try:
-        return {"type": kind, **_shown(kind, block)}
-    except ValueError as error:
-        raise ValueError(f"The {kind or 'value'} cannot be shown: {error}") from None
-
-
-def _shown(kind: str | None, block: Mapping[str, Any]) -> dict[str, Any]:
-    if kind in {"image", "audio"}:
-        mime = _text(block, "mimeType")
-        if mime is None or len(mime) > _LONGEST_MIME:
-            raise ValueError("its type is missing.")
-        return {"data": _base64(block.get("data")), "mimeType": mime}
-    if kind == "resource_link":
-        kept = {key: block[key] for key in _OF_A_LINK if isinstance(block.get(key), str)}
-        if "uri" not in kept or "name" not in kept:
-            raise ValueError("it needs an address and a name.")
-        return kept
-    resource = block.get("resource")
-    if kind != "resource" or not isinstance(resource, dict):
-        raise ValueError("it is not an image, sound or resource.")
-    kept = {key: resource[key] for key in _OF_A_RESOURCE if isinstance(resource.get(key), str)}
-    if "uri" not in kept or ("text" in kept) == (resource.get("blob") is not None):
-        raise ValueError("it needs an address, and either text or data.")
-    if "text" not in kept:
-        kept["blob"] = _base64(resource.get("blob"))
-    return {"resource": kept}
+def for_model(block: Mapping[str, Any]) -> dict[str, str]:
+    """Return the content block of an image or a sound, with nothing else in it; raise `ValueError` if it is not one."""
+    kind, mime = _text(block, "type"), _text(block, "mimeType")
+    if kind not in {"image", "audio"}:
+        raise ValueError(f"The {kind or 'value'} cannot be shown: only images and sounds can.")
+    if mime is None or len(mime) > _MAX_MIME:
+        raise ValueError(f"The {kind} cannot be shown: its type is missing.")
+    return {"type": kind, "data": _base64(block.get("data")), "mimeType": mime}
 
 
 def _text(source: Mapping[str, Any], key: str) -> str | None:
@@ -105,13 +83,11 @@ def _text(source: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _base64(data: object) -> str:
+def _base64(data: Any) -> str:
     """Return base64 in one line; servers may wrap it."""
-    if not isinstance(data, str):
-        raise ValueError("it has no data.")  # noqa: TRY004 -- any problem of a block is a wrong value
-    plain = "".join(data.split())
     try:
+        plain = "".join(data.split())
         base64.b64decode(plain, validate=True)
-    except ValueError:
-        raise ValueError("its data is not base64.") from None
+    except (AttributeError, ValueError):
+        raise ValueError("There is no data, or it is not base64.") from None
     return plain

@@ -57,7 +57,7 @@ class Host:
         return not data
 
     def show(self, block: Mapping[str, Any]) -> bool:
-        """Take a content block for the model; return False if it is not one, which ends the program."""
+        """Take an image or a sound for the model; return False if it is neither, which ends the program."""
         return not block
 
 

@@ -162,7 +162,7 @@ class SandboxProcess:
         elif kind == protocol.DONE:
             self._end(body)
         elif not self._host.show(messages.read_shown(body)):
-            raise MisuseError("something to show that is not an image, sound or resource")
+            raise MisuseError("something to show that is neither an image nor a sound")
 
     # Its calls -----------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ CANCEL: Final = b"X"
 OUTPUT: Final = b"O"
 """Text in UTF-8."""
 SHOW: Final = b"S"
-"""A content block as JSON."""
+"""The content block of an image or a sound, as JSON."""
 DONE: Final = b"D"
 """JSON: the outcome, the failure, the value of a script, and the resources used."""
 

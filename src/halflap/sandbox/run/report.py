@@ -68,7 +68,7 @@ class Execution:
     value: Any = None
     """What a script's `main` returned."""
     shown: Sequence[Mapping[str, Any]] = ()
-    """Images, sounds and resources that it showed, as content blocks."""
+    """Images and sounds that it showed, as content blocks."""
     calls: Sequence[CallMade] = ()
     duration_ms: float = 0.0
     cpu_ms: float | None = None

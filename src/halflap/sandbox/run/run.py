@@ -125,14 +125,14 @@ class Run:
         if ending.outcome == "failed" and hint is None:
             doubts = doubts_text([*blocking_mistakes(self._checked), *self._checked.doubts], ending.error)
         execution, record = self._report(ending, hint, doubts)
-        printed, shown, whole = self._host.output.fit()
+        printed, whole = self._host.output.fit()
         if whole is None and not recorder.is_required:
             recorder.add(record)
         elif not await recorder.end_run(record) and place != "off":
             # The answer says where the whole output is, so it has to be stored before.
             place = "failed"
         text = report_text(execution, printed, whole, place, self._config)
-        return replace(execution, text=text, is_truncated=whole is not None, shown=tuple(shown))
+        return replace(execution, text=text, is_truncated=whole is not None)
 
     def _report(
         self, ending: Ending, hint: str | None = None, doubts: str = ""

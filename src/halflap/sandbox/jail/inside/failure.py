@@ -221,7 +221,7 @@ def _describe_value(value: Any, key: Any = None, where: str = "this dict") -> st
         case None:
             hint = "The value is None."
         case Media():
-            hint = "The value is an image, a sound or a resource; its bytes are in .data, and show() shows it to the model."
+            hint = "The value is an image, a sound or a resource: its bytes are in .data, and show() shows it to the model."
         case CoroutineType():
             hint = NOT_AWAITED
     return hint
