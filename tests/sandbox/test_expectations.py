@@ -110,6 +110,13 @@ def test_a_main_that_is_never_called_is_called_if_nothing_else_was_done(desk: De
     assert desk.output("def main(name):\n    print(name)") == ""
 
 
+def test_a_forgotten_main_is_called_in_either_sandbox(play: Play) -> None:
+    ending, stage = play("async def main():\n    return len(await mcp__shop__rows())")
+    assert (ending.outcome, stage.text, len(stage.called)) == ("ok", "2\n", 1)
+    _, stage = play("async def main():\n    await mcp__shop__rows()\nawait main()")
+    assert len(stage.called) == 1
+
+
 def test_the_fence_of_a_markdown_block_is_removed(desk: Desk) -> None:
     assert desk.output("```python\nprint(1)\n```\n") == "1\n"
     assert "line 2, in <module>" in desk.run("```py\n1 / 0\n```").text

@@ -18,16 +18,16 @@ MODULES = (
     "asyncio, base64, binascii, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, hashlib, "
     "itertools, json, math, os, pathlib, random, re, sys, time, tomllib, typing, unicodedata"
 )
-"""What can be imported, though not all that is in them."""
-_LACKS = f"""\
-This sandbox (monty) runs a part of Python. It has no class inheritance (raise ValueError with a text instead of an \
+"""What can be imported, though not everything in it."""
+_LIMITATIONS = f"""\
+This sandbox (monty) runs a subset of Python. It has no class inheritance (raise ValueError with a text instead of an \
 exception of your own, use constants instead of an Enum), no `yield` (build a list), no `del` (write `.pop(key)`), no \
 `sys.exit` (raise SystemExit('why')), no `async with`, `async for` or tasks (call tools together with `await \
 asyncio.gather(a(…), b(…))`, and catch ToolError in a function around each call), not every builtin function, no \
 packages, and of the standard library parts of {MODULES}. On Linux, `execution.sandbox: jail` runs all of Python."""
-_FEED = "<python-input-1>"
-"""What monty calls the program: the prelude is number 0."""
-_CARRIER = "binascii.Incomplete"
+_FEED = re.compile(r'  File "<python-input-[1-9]')
+"""How monty's frames of the program begin: the prelude is number 0."""
+_TOOL_ERROR = "binascii.Incomplete"
 """What `ToolError` is in monty."""
 ARGUMENTS = "_halflap_arguments"
 """The variable for what a script's `main` is called with, in a line of ours."""
@@ -42,11 +42,11 @@ def describe(error: MontyRuntimeError | MontySyntaxError) -> Ending:
         return Ending("cpu")
     kind, _, message = headline.partition(": ")
     if kind == "SystemExit":
-        said = exit_text(int(message) if message.isdecimal() else message or None)
-        return Ending("ok") if said is None else Ending("failed", said)
-    kind = "ToolError" if kind == _CARRIER else kind
+        text = exit_text(int(message) if message.isdecimal() else message or None)
+        return Ending("ok") if text is None else Ending("failed", text)
+    kind = "ToolError" if kind == _TOOL_ERROR else kind
     if kind == "KeyError" and message[:1] not in {"'", '"'}:
-        # Monty writes the key as it is, Python quotes it.
+        # Monty writes the key without quotes, Python with them.
         message = repr(message)
     undefined = _UNDEFINED.match(message) if kind == "NameError" else None
     name = None if undefined is None else undefined["name"]
@@ -62,19 +62,19 @@ def _hint(kind: str, message: str, undefined: str | None) -> str | None:
         return NO_FILES
     if "'coroutine' object" in message:
         return NOT_AWAITED
-    is_lacking = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
-    is_lacking |= kind == "AttributeError" and message.startswith("module ")
-    is_lacking |= undefined is not None and hasattr(builtins, undefined)
-    return _LACKS if is_lacking or message.startswith("Internal error in monty") else None
+    is_missing = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
+    is_missing |= kind == "AttributeError" and message.startswith("module ")
+    is_missing |= undefined is not None and hasattr(builtins, undefined)
+    return _LIMITATIONS if is_missing or message.startswith("Internal error in monty") else None
 
 
 def _traceback(text: str) -> str:
     """Return the frames of monty's traceback that are the program's own, without the error itself."""
     header, *frames = re.split(r'^(?=  File ")', text, flags=re.MULTILINE)
-    own = [frame for frame in frames if frame.startswith(f'  File "{_FEED}"') and ARGUMENTS not in frame]
+    own = [frame for frame in frames if _FEED.match(frame) and ARGUMENTS not in frame]
     if not own:
         return ""
     # The last one is followed by the error: its lines are indented, the error is not.
-    lines = "".join(own).replace(_FEED, FILE).splitlines(keepends=True)
+    lines = re.sub(r"<python-input-\d+>", FILE, "".join(own)).splitlines(keepends=True)
     is_syntax_error = ", in " not in own[-1].partition("\n")[0]
     return ("" if is_syntax_error else header) + "".join(line for line in lines if line.startswith(" "))

@@ -1,4 +1,4 @@
-"""Monty: programs in a part of Python, in processes of an interpreter that has no way to the outside."""
+"""Monty: programs in a subset of Python, in processes of an interpreter that has no way to the outside."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ __all__ = ["Monty"]
 
 _GRACE_SECONDS = 1.0
 _IDLE = 2
-_RECURSION = 1_000
-_SUSPENSIONS = 100_000
+_MAX_RECURSION = 1_000
+_MAX_SUSPENSIONS = 100_000
 """How often a program may wait for the host; far more than it may make calls."""
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _LAZY = ("uri", "name", "text", "data")
 _EAGER = ("kind", "mime_type")
 _PRELUDE = "from binascii import Incomplete as ToolError"
 """Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more."""
+_MAIN = re.compile(r"^(async\s+)?def\s+main\b(?P<no_parameters>\s*\(\s*\))?", re.MULTILINE)
 _CANARY = Program(
     """\
 import os, pathlib
 
-got = []
+escapes = []
 
 def attempt(name, action):
     try:
         action()
     except Exception:
         return
-    got.append(name)
+    escapes.append(name)
 
 def main():
     attempt("open a file", lambda: open("/etc/hostname").read())
@@ -53,11 +54,11 @@ def main():
     attempt("read a path", lambda: list(pathlib.Path("/").iterdir()))
     attempt("read the environment", lambda: os.environ["PATH"])
     attempt("call into C", lambda: exec("import ctypes"))
-    return got
+    return escapes
 """,
     arguments={},
 )
-"""A script that tries to break out, before any program is run, and returns what it could do."""
+"""A script that tries to break out before any program runs, and returns what worked."""
 
 
 class Monty:
@@ -79,24 +80,20 @@ class Monty:
         except (OSError, RuntimeError) as error:
             # The pool raises RuntimeError if a process does not start.
             return Readiness(self.name, trouble=f"monty cannot be started: {error}")
-        layers = (
-            f"monty {version}, an interpreter without files, network or processes",
-            "a process for each program, with an empty environment",
-            f"{self._config.cpu_seconds} s of computing, {self._config.max_memory_mb:,} MiB of memory",
-        )
-        notes = ["monty runs a part of Python: no inheritance, generators or del, and few modules"]
+        limits = f"{self._config.cpu_seconds} s of computing, {self._config.max_memory_mb:,} MiB of memory"
+        layers = (f"monty {version}", "a process for each program, with an empty environment", limits)
+        notes = ["monty runs a subset of Python: no inheritance, generators or del, and few modules"]
         if self._config.modules:
             notes.append("`execution.modules` has no effect in monty: it has no packages")
         trouble = canary_trouble(await self.run(_CANARY, Host()))
         return Readiness(self.name, layers, trouble=trouble, notes=notes)
 
     def _load(self) -> tuple[pm.AsyncMonty, str]:
-        """Load the package, and return a pool and the version."""
+        """Import the package; return a pool and the version."""
         try:
             module = importlib.import_module("pydantic_monty")
         except ImportError as error:
-            message = f"monty is not installed ({error}): {install_command('monty')}"
-            raise ImportError(message) from error
+            raise ImportError(f"monty is not installed ({error}): {install_command('monty')}") from error
         pool = module.AsyncMonty(
             min_processes=min(_IDLE, self._config.max_programs),
             # A program waits for the scripts that it calls, so each depth has its own.
@@ -136,7 +133,8 @@ class _Session:
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
-        self._is_silent = True
+        self._is_silent = self._is_idle = True
+        """Nothing was printed or shown yet; nor called."""
         self._feeding: asyncio.Task[Ending]
         self._calls: set[asyncio.Task[Any]] = set()
         self._imposed: Ending | Exception | None = None
@@ -147,7 +145,7 @@ class _Session:
         try:
             await asyncio.wait([self._feeding])
         finally:
-            # Monty leaves the calls that it waited for to themselves.
+            # Monty does not cancel the calls that it was waiting for.
             left = [self._feeding, *self._calls]
             for task in left:
                 task.cancel()
@@ -165,18 +163,19 @@ class _Session:
         import pydantic_monty as pm  # noqa: PLC0415 -- the extra
 
         program, config = self._program, self._config
-        # Monty cannot read half characters.
+        # Monty cannot read lone surrogates.
         code = program.code.encode("utf-8", "replace").decode()
+        main = _MAIN.search(code)
+        call_main = f"{'await ' if main is not None and main[1] else ''}main"
         inputs = None
         if program.arguments is not None:
-            waits = "await " if re.search(r"^async\s+def\s+main\b", code, re.MULTILINE) else ""
-            code += f"\n{waits}main(**{ARGUMENTS})"
+            code += f"\n{call_main}(**{ARGUMENTS})"
             inputs = {ARGUMENTS: dict(program.arguments), "__name__": "script"}
         limits: Any = {
             "max_feed_duration_secs": config.cpu_seconds,
             "max_memory": config.max_memory_mb * 1024 * 1024,
-            "max_recursion_depth": _RECURSION,
-            "max_suspensions": _SUSPENSIONS,
+            "max_recursion_depth": _MAX_RECURSION,
+            "max_suspensions": _MAX_SUSPENSIONS,
         }
         checkout = self._pool.checkout(
             script_name=FILE,
@@ -189,10 +188,12 @@ class _Session:
             async with checkout as session:
                 await session.feed_run(_PRELUDE)
                 functions = self._functions(pm)
-                output = await session.feed_run(
-                    code, inputs=inputs, external_lookup=functions, print_callback=self._print
-                )
-            return self._completed(output, functions["show"])
+                options: Any = {"external_lookup": functions, "print_callback": self._print}
+                value = await session.feed_run(code, inputs=inputs, **options)
+                if value is None and inputs is None and self._is_idle and main and main["no_parameters"]:
+                    # The author forgot to call it: nothing else was done.
+                    value = await session.feed_run(f"{call_main}()", **options)
+            return self._completed(value, functions["show"])
         except pm.MontyCrashedError as error:
             return Ending("cpu") if error.timed_out else Ending("crashed", str(error)[:500])
         except (pm.MontyRuntimeError, pm.MontySyntaxError) as error:
@@ -206,11 +207,12 @@ class _Session:
                 return pm.ClassInstance(value, eager_attrs=_EAGER, lazy_attrs=_LAZY)
             if type(value) is list and any(isinstance(part, Media) for part in value):
                 return [portable(part) for part in value]
-            # Half characters would end the program.
+            # Lone surrogates would end the program.
             return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
         async def call(name: str, arguments: Mapping[str, Any]) -> Any:
-            body = self._encoded(arguments, f"The arguments of {name[:_LONGEST_NAME]}()")
+            self._is_idle = False
+            body = self._encoded(arguments, f"The arguments of {name[:_MAX_NAME]}()")
             try:
                 async with self._places:
                     made = self._loop.create_task(self._host.call(name, json.loads(body)))
@@ -227,7 +229,7 @@ class _Session:
                 raise
 
         def show_media(media: Media) -> None:
-            self._is_silent = False
+            self._is_silent = self._is_idle = False
             self._host.show(for_model(media.block))
 
         def no_input(*_: Any) -> None:
@@ -242,21 +244,21 @@ class _Session:
         except ValueError as error:
             raise _tool_error(str(error)) from None
 
-    def _completed(self, output: Any, show: Callable[[Any], None]) -> Ending:
-        """Take the value of the last line; of a script, that is what `main` returned."""
+    def _completed(self, value: Any, show: Callable[[Any], None]) -> Ending:
+        """Take the value of the last line, or what a script's `main` returned."""
         if self._program.arguments is None:
-            if output is not None and self._is_silent:
-                is_media = isinstance(output, Media) or picture_of(output) is not None
-                show(output if is_media else value_text(output))
+            if value is not None and self._is_silent:
+                is_media = isinstance(value, Media) or picture_of(value) is not None
+                show(value if is_media else value_text(value))
             return Ending("ok")
         try:
-            return Ending("ok", value=json.loads(self._encoded(output, "The value of main()")))
+            return Ending("ok", value=json.loads(self._encoded(value, "The value of main()")))
         except (TypeError, binascii.Incomplete) as error:
             kind = "TypeError" if isinstance(error, TypeError) else "ToolError"
             return Ending("failed", f"{kind}: {error}\n")
 
     def _print(self, _stream: str, text: str) -> None:
-        self._is_silent = False
+        self._is_silent = self._is_idle = False
         if not self._host.write(text.encode("utf-8", "replace")):
             self.end(Ending("output"))
 

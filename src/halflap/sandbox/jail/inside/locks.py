@@ -1,6 +1,6 @@
-"""Gives up rights, permanently: identity and capabilities, namespaces, Landlock, resource limits.
+"""Gives up rights for good: identity and capabilities, namespaces, Landlock, resource limits.
 
-`confine` does it for a fork server, `lock` for one of its children, on top of that. The seccomp filter is built in `seccomp`.
+`confine` does that for a fork server, and `lock` goes further for each of its children. `seccomp` builds their filter.
 """
 
 from __future__ import annotations
@@ -60,46 +60,46 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
     `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
     The orders are `user` (the id to become as root), `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
     """
-    found = Confinement()
+    confinement = Confinement()
     with contextlib.suppress(OSError):
         # When memory runs out, a child is killed before the gateway.
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     _prctl(_SET_NO_NEW_PRIVS, 1)
     if os.getuid() == 0:
-        found.layers.append(f"uid {_become_nobody(orders['user'])}")
+        confinement.layers.append(f"uid {_become_nobody(orders['user'])}")
         # Own our entries in /proc again, which a change of user takes away.
         _prctl(_SET_DUMPABLE, 1)
     enter = enter or leave_files
-    why = _why_no_namespaces(enter) if orders["namespaces"] else _SWITCHED_OFF
-    if why is None:
+    problem = _namespaces_problem(enter) if orders["namespaces"] else _SWITCHED_OFF
+    if problem is None:
         _unshare()
         _continue_as_first_process()
         enter()
-        found.layers.append("namespaces")
+        confinement.layers.append("namespaces")
     else:
-        found.missing["namespaces"] = why
+        confinement.missing["namespaces"] = problem
         # Where no namespace ends what children leave behind, the server does.
         _prctl(_SET_CHILD_SUBREAPER, 1)
     _drop_capabilities()
     if orders["lockdown"]:
         _hide()
     if not orders["landlock"]:
-        found.missing["landlock"] = _SWITCHED_OFF
-        return found
+        confinement.missing["landlock"] = _SWITCHED_OFF
+        return confinement
     try:
-        found.layers.append(f"landlock {_landlock_version()}")
+        confinement.layers.append(f"landlock {_landlock_version()}")
     except OSError as error:
-        found.missing["landlock"] = str(error)
-    return found
+        confinement.missing["landlock"] = str(error)
+    return confinement
 
 
 def lock(
     limits: Mapping[int, tuple[int, int]], filtered: bytes | None, fence: Sequence[tuple[int, int]] | None
 ) -> None:
-    """Lock a child. A layer that was reported and fails here raises, so nothing runs without it.
+    """Lock a child. Raises if a layer fails that was reported, so nothing runs without it.
 
-    It gets resource limits, soft and hard, a seccomp filter, and the descriptors that Landlock leaves usable, each with
-    the rights; None is without that layer.
+    `limits` are soft and hard resource limits, `filtered` is a seccomp filter, and `fence` has the descriptors that Landlock
+    leaves usable, each with its rights; None leaves a layer out.
     """
     _prctl(_SET_NO_NEW_PRIVS, 1)
     for which, values in limits.items():
@@ -120,7 +120,7 @@ class _Filter(ctypes.Structure):
 
 
 def limit(which: int, value: int) -> None:
-    """Lower a resource limit, if the present one is not lower already."""
+    """Lower a resource limit, unless it is lower already."""
     _, hard = resource.getrlimit(which)
     most = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (most, most))
@@ -136,7 +136,7 @@ def address_space() -> int:
 
 
 def _become_nobody(wanted: int) -> int:
-    """As root, become a user that owns nothing and runs nothing else; return its id."""
+    """As root, become a user without files and processes; return its id."""
     for number in (wanted, _NOBODY):
         try:
             os.setgroups([])
@@ -173,8 +173,8 @@ def _drop_capabilities() -> None:
 # Namespaces --------------------------------------------------------------------------------------------------
 
 
-def _why_no_namespaces(enter: Callable[[], None]) -> str | None:
-    """Try namespaces in a child, for there is no way back out of them; return what is in the way."""
+def _namespaces_problem(enter: Callable[[], None]) -> str | None:
+    """Try namespaces in a child, because there is no way back out of them; return what fails."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -186,10 +186,10 @@ def _why_no_namespaces(enter: Callable[[], None]) -> str | None:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as said:
-        why = said.read().decode()
+    with os.fdopen(reading, "rb") as file:
+        problem = file.read().decode()
     os.waitpid(child, 0)
-    return why or None
+    return problem or None
 
 
 def _unshare() -> None:
