@@ -106,19 +106,14 @@ class Jail:
             self._running -= 1
 
     async def _take(self) -> SandboxProcess:
-        """Return a locked process that has run no program; raise `OSError` if none can be had."""
-        while True:
-            is_last = not self._pool.idle
-            process = SandboxProcess(await self._pool.take(), self._config)
-            try:
-                await process.locked()
-            except BaseException as error:
-                process.close()
-                # One that has been waiting may have died meanwhile.
-                if is_last or not isinstance(error, OSError):
-                    raise
-            else:
-                return process
+        """Return a locked process that has run no program. Raises `OSError`."""
+        process = SandboxProcess(await self._pool.take(), self._config)
+        try:
+            await process.locked()
+        except BaseException:
+            process.close()
+            raise
+        return process
 
     def _refill(self) -> None:
         self._pool.refill(min(max(_MIN_IDLE, self._running), _MAX_IDLE))
