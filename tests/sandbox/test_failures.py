@@ -1,8 +1,10 @@
-"""What is told of a program that failed: its own lines, the calls it made, and a hint at what was there instead."""
+"""The report of a failed program: its own lines, the calls it made, and a hint at what was there instead."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,16 +26,10 @@ def made_before(execution: Execution) -> list[str]:
 # Tracebacks -----------------------------------------------------------------------------------------------
 
 
-def test_output_printed_before_a_failure_is_kept(desk: Desk) -> None:
-    execution = desk.run("print('one')\nprint('two', end='')\n1 / 0")
+def test_the_output_so_far_is_kept_and_a_traceback_has_only_lines_of_the_program(desk: Desk) -> None:
+    execution = desk.run("import json\ndef f(x):\n    return json.loads(x)\nprint('one', end='')\nf('{')")
     assert execution.text.startswith(
-        "[Script execution failed]\none\ntwo\nTraceback (most recent call last):\n"
-    )
-
-
-def test_a_traceback_has_the_lines_of_the_program_and_none_of_ours(desk: Desk) -> None:
-    execution = desk.run("import json\ndef f(x):\n    return json.loads(x)\n\nf('{')")
-    assert execution.error.startswith(
+        "[Script execution failed]\none\n"
         "Traceback (most recent call last):\n"
         '  File "program.py", line 5, in <module>\n'
         "    f('{')\n"
@@ -47,6 +43,7 @@ def test_a_traceback_has_the_lines_of_the_program_and_none_of_ours(desk: Desk) -
 def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk) -> None:
     calls = [
         "await mcp__echo__fail()",
+        "await call_tool(1)",
         "await call_tool('mcp__echo__echo', text={1})",
         "await call_tool('mcp__echo__echo', text='x' * 9_000_000)",
         "show(type((await mcp__echo__image())[0])({'type': 'image'}))",
@@ -58,36 +55,26 @@ def test_no_line_of_ours_is_in_a_traceback_that_a_program_prints(desk: Desk) -> 
         assert all(line.startswith('File "<tool>", ') for line in files[1:]), one.output
 
 
-def test_a_syntax_error_shows_where(desk: Desk) -> None:
-    text = desk.run("x = 1\nprint((x)\n").text
-    assert 'File "program.py", line 2' in text
-    assert "SyntaxError: '(' was never closed" in text
-
-
-def test_a_timeout_error_of_the_program_is_its_own(desk: Desk) -> None:
-    execution = desk.run("raise TimeoutError('mine')")
-    assert (execution.outcome, "limit" in execution.text) == ("failed", False)
-    assert "TimeoutError: mine" in execution.text
-
-
-def test_a_program_that_breaks_python_is_told_without_our_lines(desk: Desk) -> None:
-    execution = desk.run(
-        "import json, traceback\njson.dumps = json.JSONEncoder = None\njson.encoder.JSONEncoder = None\n"
-        "traceback.TracebackException = None\n1 / 0"
-    )
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("x = 1\nprint((x)\n", 'File "program.py", line 2\n    print((x)\n         ^\nSyntaxError: \'(\' was never closed'),
+        ("raise TimeoutError('mine')", "TimeoutError: mine\n"),
+        ("class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E()", "line 3, in <module>"),
+        # A program may break what we use.
+        ("import json, traceback\njson.dumps = json.encoder.JSONEncoder = traceback.TracebackException = None\n1 / 0", ""),
+    ],
+)  # fmt: skip
+def test_a_failure_is_the_programs_own(desk: Desk, code: str, shown: str) -> None:
+    execution = desk.run(code)
     assert execution.outcome in {"failed", "crashed"}
+    assert shown in execution.text
     assert "halflap" not in execution.text
-
-
-def test_an_exception_that_cannot_be_shown_is_still_a_failure(desk: Desk) -> None:
-    execution = desk.run("class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E()")
-    assert execution.outcome == "failed"
-    assert "line 3, in <module>" in execution.text
+    assert "limit" not in execution.text
 
 
 def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk) -> None:
     ends = [
-        "raise ValueError('😀' * 300_000)",
         "raise ValueError('\\ud800' * 300_000)",
         "import sys\nsys.exit('é' * 6_000_000)",
         "raise type('\\x01' * 300_000, (Exception,), {})",
@@ -99,65 +86,42 @@ def test_a_very_long_message_is_cut_and_no_misuse(desk: Desk) -> None:
         assert len(one.text) < 160_000
 
 
-def test_a_forged_failure_is_cut(desk: Desk) -> None:
-    code = (
-        "import json, os, struct\n"
-        "end = {'outcome': 'failed', 'error': 'e' * 200_000, 'hint': 'h' * 50_000, 'cpu_seconds': 0.1, 'memory_bytes': 1}\n"
-        "body = json.dumps(end).encode()\nos.write(3, struct.pack('!cI', b'D', len(body)) + body)\nimport time\ntime.sleep(5)"
-    )
-    assert len(desk.run(code).text) < 30_000
-
-
 # Calls ----------------------------------------------------------------------------------------------------
 
 
-def test_the_calls_that_were_made_are_named_with_their_outcome(desk: Desk) -> None:
-    execution = desk.run(
-        "await mcp__echo__echo(text='a')\ntry:\n    await mcp__echo__fail()\nexcept ToolError:\n    pass\n1 / 0"
-    )
-    made = made_before(execution)
-    assert made[0].startswith("1. mcp__echo__echo — ok, ")
-    assert made[1].startswith("2. mcp__echo__fail — tool_error, ")
-    assert made[1].endswith("this tool always fails")
-
-
-def test_of_many_calls_the_first_and_the_last_are_named(desk: Desk) -> None:
+def test_the_first_and_last_calls_are_listed_with_their_outcomes(desk: Desk) -> None:
     execution = desk.run(
         "for n in range(50):\n    await mcp__echo__echo(text=str(n))\nawait mcp__echo__fail()"
     )
-    told = made_before(execution)
-    assert len(told) == 41
-    assert told[19].startswith("20. mcp__echo__echo — ok")
-    assert told[21].startswith("32. mcp__echo__echo — ok")
-    assert told[40].startswith("51. mcp__echo__fail — tool_error")
+    lines = made_before(execution)
+    assert len(lines) == 41
+    assert lines[19].startswith("20. mcp__echo__echo — ok, ")
+    assert lines[21].startswith("32. mcp__echo__echo — ok, ")
+    assert lines[40].startswith("51. mcp__echo__fail — tool_error, ")
+    assert lines[40].endswith("this tool always fails")
 
 
 def test_no_call_can_be_made_up_by_the_name_of_another(desk: Desk) -> None:
     code = "try:\n    await call_tool('x{}2. mcp__echo__pay — ok, 3 ms')\nexcept ToolError:\n    pass\n1 / 0"
-    for one in desk.run_all(*map(code.format, ["\\n", "\\u2028", "\\x1b[1A"])):
-        (told,) = made_before(one)
-        assert told.isprintable()
+    for one in desk.run_all(*map(code.format, ["\\n", "\\u2028", "\\x1b[1A", "n" * 800_000])):
+        (line,) = made_before(one)
+        assert line.isprintable()
+        assert len(one.text) < 1_000
 
 
-def test_a_name_without_end_is_refused_at_once(desk: Desk) -> None:
-    code = "try:\n    await call_tool('mcp__echo__' + 'n' * 8_000_000)\nexcept ToolError as e:\n    print(len(str(e)) < 400)"
-    execution = desk.run(code)
-    assert (execution.output, len(execution.text) < 1000) == ("True\n", True)
-
-
-def test_an_error_of_a_tool_can_be_caught_and_carries_its_message(desk: Desk) -> None:
+def test_an_error_of_a_tool_can_be_caught_and_has_its_message(desk: Desk) -> None:
     code = "try:\n    await mcp__echo__fail()\nexcept ToolError as error:\n    print('caught', error)"
     assert desk.output(code) == "caught this tool always fails\n"
 
 
-def test_wrong_arguments_are_told_all_at_once_and_nothing_is_sent(desk: Desk) -> None:
+def test_wrong_arguments_are_reported_together_and_nothing_is_sent(desk: Desk) -> None:
     execution = desk.run("await mcp__echo__add(a='x', c=1)")
     assert [call.outcome for call in execution.calls] == ["invalid-arguments"]
     assert "a: expected integer" in execution.text
     assert "b: missing" in execution.text
 
 
-def test_arguments_that_cannot_be_sent_are_a_type_error_at_the_line_of_the_call(desk: Desk) -> None:
+def test_arguments_that_json_cannot_hold_are_a_type_error_at_the_line_of_the_call(desk: Desk) -> None:
     arguments = ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"]
     for one in desk.run_all(*(f"x = 1\nawait mcp__echo__add({given})" for given in arguments)):
         assert (one.outcome, len(one.calls)) == ("failed", 0)
@@ -178,50 +142,45 @@ def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
 NOT_AWAITED = "not awaited"
 NO_FILES = "no files, network or processes"
 
-
 HINTS = [
-        ("print(r['revenue'])", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
-        ("print(r.totalRevenue)", "['totalRevenue']"),
-        ("print([x['nam'] for x in r['rows']])", "'nam' is not in this dict; keys: name, id"),
-        ("(await call_tool('mcp__echo__echo', text='{\"a\": 1}'))['rows']", "'rows' is not in the result of mcp__echo__echo; keys: a"),
-        ("n = 1\nr[f'x{n}']", "'x1' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
-        ("r.get('nope')['x']", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
-        ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
-        ("for row in r: print(row['name'])", "text, not an object: 'totalRevenue'"),
-        ("n = None\nprint(n['x'])", "None"),
-        ("i = (await mcp__echo__image())[0]\ni['data']", ".data"),
-        ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),
-        ("mcp__echo__pid() + 1", NOT_AWAITED),
-        ("await mcp__echo__echo(text=mcp__echo__pid())", NOT_AWAITED),
-        ("import numpy_of_my_own", "standard library"),
-        ("import smtplib", "'smtplib' is left out"),
-        ("open('notes.txt')", NO_FILES),
-        ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
-        ("import asyncio\nawait asyncio.open_connection('example.com', 80)", NO_FILES),
-        ("import json\njson.loads(r)", "parsed already"),
-        ("return r", "end with it as an expression"),
-        ("import threading\nthreading.Thread(target=print).start()", "one thread"),
-        ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
+    ("print(r['revenue'])", "'revenue' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+    ("print(r.totalRevenue)", "['totalRevenue']"),
+    ("print([x['nam'] for x in r['rows']])", "'nam' is not in this dict; keys: name, id"),
+    ("(await call_tool('mcp__echo__echo', text='{\"a\": 1}'))['rows']", "'rows' is not in the result of mcp__echo__echo; keys: a"),
+    ("n = 1\nr[f'x{n}']", "'x1' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+    ("r.get('nope')['x']", "'nope' is not in the result of mcp__echo__echo; keys: totalRevenue, rows"),
+    ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
+    ("for row in r: print(row['name'])", "text, not an object: 'totalRevenue'"),
+    ("n = None\nprint(n['x'])", "None"),
+    ("i = (await mcp__echo__image())[0]\ni['data']", ".data"),
+    ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),
+    ("mcp__echo__pid() + 1", NOT_AWAITED),
+    ("await mcp__echo__echo(text=mcp__echo__pid())", NOT_AWAITED),
+    ("from tools import mcp__echo__pid", "tools without an import"),
+    ("import smtplib", "'smtplib' is left out"),
+    ("open('notes.txt')", NO_FILES),
+    ("from urllib.request import urlopen\nurlopen('http://127.0.0.1:1')", NO_FILES),
+    ("import json\njson.loads(r)", "parsed already"),
+    ("return r", "end with it as an expression"),
+    ("import threading\nthreading.Thread(target=print).start()", "one thread"),
+    ("import asyncio\nasync def main(): pass\nawait asyncio.sleep(0)\nasyncio.run(main())", "`await main()`"),
+    # Nothing is known about these.
+    ("raise KeyError('x')", ""),
+    ("raise ConnectionError('mine')", ""),
+    ("s = {1}\ns.remove('x')", ""),
+    ("import gzip\ngzip.decompress(b'no gzip at all')", ""),
 ]  # fmt: skip
 """Programs with a mistake after a call with `RESULT`, and what the hint says."""
 
 
 def test_a_hint_says_what_is_there(desk: Desk) -> None:
     ran = desk.run_all(*(f"r = await mcp__echo__echo(text={RESULT!r})\n{code}" for code, _ in HINTS))
-    missed = [
-        (code, one.text) for (code, said), one in zip(HINTS, ran, strict=True) if said not in hint_of(one)
+    wrong = [
+        (code, one.text)
+        for (code, hint), one in zip(HINTS, ran, strict=True)
+        if one.ok or hint not in hint_of(one) or (hint == "") != (hint_of(one) == "")
     ]
-    assert missed == []
-
-
-def test_where_nothing_is_known_no_hint_is_given(desk: Desk) -> None:
-    codes = [
-        "raise KeyError('x')",
-        "raise ConnectionError('mine')",
-        "s = {1}\ns.remove('x')",
-        "import gzip\ngzip.decompress(b'no gzip at all')",
-    ]
-    assert [(one.ok, hint_of(one)) for one in desk.run_all(*codes)] == [(False, "")] * len(codes)
+    assert wrong == []
 
 
 # Warnings and exits ---------------------------------------------------------------------------------------
@@ -229,32 +188,29 @@ def test_where_nothing_is_known_no_hint_is_given(desk: Desk) -> None:
 
 def test_a_call_that_is_never_awaited_is_warned_of(desk: Desk) -> None:
     codes = [
-        "x = [mcp__echo__echo(text=t) for t in 'ab']",
         "async def main():\n    x = mcp__echo__echo(text='x')\nawait main()",
         "x = mcp__echo__echo(text='x')\nawait x",
         "import asyncio\nawait asyncio.sleep(0)\nx = asyncio.create_task(mcp__echo__echo(text='x'))",
     ]
     ran = desk.run_all(*(f"print('first')\n{code}" for code in codes))
-    assert ["was never awaited" in one.output for one in ran] == [True, True, False, False]
+    assert ["was never awaited" in one.output for one in ran] == [True, False, False]
     assert "halflap" not in ran[0].output
 
 
-def test_leaving_without_a_reason_is_no_failure(desk: Desk) -> None:
-    leaves = ["exit()", "import sys; sys.exit(0)", "def f():\n    quit(None)\nf()"]
-    ran = desk.run_all(*(f"print('one')\n{leave}\nprint('two')" for leave in leaves))
-    assert [(one.ok, one.output) for one in ran] == [(True, "one\n")] * 3
-
-
-def test_leaving_with_a_reason_is_a_failure_that_says_it(desk: Desk) -> None:
+def test_leaving_is_a_failure_only_with_a_reason(desk: Desk) -> None:
     leaves = {
+        "exit()": None,
+        "import sys; sys.exit(0)": None,
+        "def f():\n    quit(None)\nf()": None,
         "exit('no rows')": "no rows",
         "import sys; sys.exit(3)": "status 3",
         "import sys; sys.exit('')": "empty message",
         "import os\nos.abort()": "os.abort()",
     }
-    for said, one in zip(leaves.values(), desk.run_all(*leaves), strict=True):
-        assert one.outcome in {"failed", "crashed"}
-        assert said in one.text
+    ran = desk.run_all(*(f"print('one')\n{leave}\nprint('two')" for leave in leaves))
+    for reason, one in zip(leaves.values(), ran, strict=True):
+        assert (one.ok, one.output) == (reason is None, "one\n")
+        assert (reason or "") in one.text
         assert "Traceback" not in one.text
 
 

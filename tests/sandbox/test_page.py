@@ -1,11 +1,9 @@
-"""The programs of the pages do what the pages say."""
+"""The first programs of docs/programs.md and docs/checking.md do what the pages say."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-
-import pytest
 
 from servers.memory import bundled
 from support import ROOT
@@ -16,23 +14,14 @@ if TYPE_CHECKING:
     from sandbox.desk import Desk
 
 
-def program(page: str) -> str:
-    """Return the first program of a page."""
-    shown = re.search(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
-    assert shown is not None
-    return shown[1]
+def test_the_programs_of_the_pages(desk_with: Callable[..., Desk]) -> None:
+    def program(page: str) -> str:
+        shown = re.findall(
+            r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL
+        )
+        return str(shown[0])
 
-
-@pytest.fixture(scope="module")
-def demo(desk_with: Callable[..., Desk]) -> Desk:
     desk = desk_with(check="on", servers=bundled())
     desk.do(desk.gateway.refresh())
-    return desk
-
-
-def test_the_program_of_the_page_on_programs_runs(demo: Desk) -> None:
-    assert re.fullmatch(r"(.+: \d+ of \d+ cancelled\n){5}", demo.output(program("programs.md")))
-
-
-def test_the_program_of_the_page_on_checking_is_mistaken(demo: Desk) -> None:
-    assert demo.run(program("checking.md")).outcome == "mistaken"
+    assert re.fullmatch(r"(.+: \d+ of \d+ cancelled\n){5}", desk.output(program("programs.md")))
+    assert desk.run(program("checking.md")).outcome == "mistaken"

@@ -17,52 +17,31 @@ from support import examples
 pytestmark = pytest.mark.anyio
 
 
-async def hold(turns: Turns, *principals: str) -> AsyncExitStack:
-    """Begin work for each principal; it ends with the stack."""
-    stack = AsyncExitStack()
-
-    async def work(principal: str) -> None:
-        async with turns.turn(principal):
-            await asyncio.Event().wait()
-
-    tasks = [asyncio.create_task(work(principal)) for principal in principals]
-    stack.push_async_callback(asyncio.wait, tasks)
-    for task in tasks:
-        stack.callback(task.cancel)
-    await asyncio.sleep(0)
-    return stack
-
-
-async def test_one_principal_never_takes_the_last_place() -> None:
+@pytest.mark.parametrize(
+    ("holding", "next_one", "most", "is_busy"),
+    [
+        # The last free place is kept for somebody who holds none.
+        (["ann", "ann"], "ann", None, True),
+        (["ann", "ann"], "bob", None, False),
+        # Beside the local user there is nobody to keep one for.
+        (["local", "local"], "local", None, False),
+        (["ann"], "ann", 1, True),
+        (["ann", "bob", "cid"], "dan", None, True),
+    ],
+)
+async def test_a_place_is_kept_for_who_holds_none(
+    holding: list[str], next_one: str, most: int | None, is_busy: bool
+) -> None:
     turns = Turns(3, "program")
-    async with await hold(turns, *["ann"] * 10):
-        with pytest.raises(BusyError):
-            async with turns.turn("ann", 0.01):
-                pass
-        async with turns.turn("bob", 0):
-            pass
-
-
-async def test_a_single_place_goes_to_everyone() -> None:
-    async with Turns(1, "program").turn("ann", 0):
-        pass
-
-
-async def test_where_nobody_else_can_come_every_place_is_used() -> None:
-    turns = Turns(2, "program")
-    async with await hold(turns, "local"), turns.turn("local", 0):
-        pass
-
-
-async def test_a_caller_that_waited_too_long_is_told_when_to_come_again() -> None:
-    turns = Turns(1, "program")
-    async with turns.turn("ann"):
-        with pytest.raises(BusyError, match="running 1 program") as caught:
-            async with turns.turn("bob", 0.01):
-                pass
-    assert (caught.value.code, caught.value.retry_after) == ("busy", 5)
-    async with turns.turn("bob", 0):
-        pass
+    async with AsyncExitStack() as stack:
+        for principal in holding:
+            await stack.enter_async_context(turns.turn(principal, 0))
+        if not is_busy:
+            await stack.enter_async_context(turns.turn(next_one, 0, most))
+            return
+        with pytest.raises(BusyError) as caught:
+            await stack.enter_async_context(turns.turn(next_one, 0.01, most))
+        assert (caught.value.code, caught.value.retry_after) == ("busy", 5)
 
 
 async def test_places_go_round_among_those_who_wait() -> None:
