@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-INTERNAL: OtherCode = "internal"
+_INTERNAL: OtherCode = "internal"
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock, config=ConfigDict(defer_build=True))
 _NEWER_KEYS = ("resultType", "ttlMs", "cacheScope")
 
@@ -83,14 +83,14 @@ def protocol_errors() -> Iterator[None]:
 
 
 async def or_error_result(
-    tool: str, answering: Awaitable[dict[str, Any]], *, passes_errors: bool
+    tool: str, answering: Awaitable[dict[str, Any]], *, passes_errors: bool = False, as_object: bool = False
 ) -> dict[str, Any]:
-    """Return the answer to a call; our own errors become results that models can read.
+    """Return the answer to a call; our own errors become results that models can read, or error objects.
 
     With `passes_errors`, protocol errors of the server stay protocol errors. The request to open a URL first always
     does, since clients handle it.
     """
-    retry: dict[str, Any] = {}
+    seed_code, retry = "EXECUTION_ERROR", {}
     try:
         return await answering
     except (MCPError, InputRequiredError):
@@ -100,19 +100,18 @@ async def or_error_result(
             passes_errors or error.rpc_code == types.URL_ELICITATION_REQUIRED
         ):
             raise MCPError(error.rpc_code, error.message, error.data) from error
-        message, code = str(error), error.code
+        message, code, seed_code = str(error), error.code, error.seed_code
         if isinstance(error, BusyError):
             retry = {"retry_after": error.retry_after}
     except Exception as error:
         logger.exception("the call of %s failed", tool)
-        message, code = crash_message(error), INTERNAL
-    block = {"type": "text", "text": f"[{code}] {message}"}
-    return {"content": [block], "isError": True, "_meta": {"halflap": {"code": code, **retry}}}
-
-
-def crash_message(error: Exception) -> str:
-    """Return the message for the client about an unexpected error, which is logged whole."""
-    return f"Halflap failed to answer ({type(error).__name__}). See its log."
+        message, code = f"Halflap failed to answer ({type(error).__name__}). See its log.", _INTERNAL
+    text = f"[{code}] {message}"
+    result: dict[str, Any] = {"isError": True, "_meta": {"halflap": {"code": code, **retry}}}
+    if as_object:
+        result["structuredContent"] = {"error": True, "code": seed_code, "message": message}
+        text = json.dumps(result["structuredContent"], indent=2, ensure_ascii=False)
+    return {"content": [{"type": "text", "text": text}], **result}
 
 
 def conform(method: str, version: str, result: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,8 +103,9 @@ class Router(ABC):
 
     async def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> dict[str, Any]:
         if tool in self.own_tools:
-            answering = self.own_tools[tool].answer(arguments, client)
-            return await or_error_result(tool, answering, passes_errors=False)
+            own_tool = self.own_tools[tool]
+            answering = own_tool.answer(arguments, client)
+            return await or_error_result(tool, answering, as_object=own_tool.returns_error_objects)
         gateway = self.gateway.seen_by(client.principal)
         name, _ = self.server_tools(gateway).get(tool, (None, {}))
         if name is None:

@@ -85,7 +85,7 @@ def stored_token(folder: Path) -> tuple[str, Path, bool]:
     file = folder / "http_token"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_new = not file.exists() and _create(file, secrets.token_urlsafe(32))
+        is_new = not file.exists() and _create(file)
         token = file.read_text(encoding="ascii").strip()
         file.chmod(0o600)
     except OSError as error:
@@ -102,10 +102,10 @@ def stored_token(folder: Path) -> tuple[str, Path, bool]:
     return token, file, is_new
 
 
-def _create(file: Path, token: str) -> bool:
-    """Write a token to a new file; if another process creates it first, use that one."""
+def _create(file: Path) -> bool:
+    """Write a new token, unless another process just did."""
     with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".http_token.") as temporary:
-        temporary.write(token + "\n")
+        temporary.write(secrets.token_urlsafe(32) + "\n")
         temporary.flush()
         with suppress(FileExistsError):
             os.link(temporary.name, file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.core.errors import ArgumentProblem, HalflapError, InvalidArgumentsError, SeedCode
-from halflap.server.results import INTERNAL, crash_message
+from halflap.core.errors import ArgumentProblem, InvalidArgumentsError, SeedCode
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     Arguments = Mapping[str, Any]
     Handler = Callable[[Gateway, Arguments, Client], Awaitable[dict[str, Any]]]
     """Returns the protocol's result in the core family, a JSON value in the others."""
-
-logger = logging.getLogger(__name__)
 
 _DEFINITIONS: Mapping[str, Mapping[str, Any]] = yaml.load(
     files(__package__ or "").joinpath("definitions.yaml").read_text(encoding="utf-8"),
@@ -90,24 +86,12 @@ class OwnTool:
         """Validate the arguments and answer."""
         gateway = self.gateway.seen_by(client.principal)
         if self.returns_error_objects:
-            return await self._answer_or_error_object(gateway, arguments, client)
+            return json_answer(await self.handler(gateway, arguments, client))
         if _problems(self.input_schema, arguments):
             # An extra argument alone is harmless; with a missing one, it is probably that one misspelled.
             closed = {**self.input_schema, "additionalProperties": False}
             raise InvalidArgumentsError(self.name, _problems(closed, arguments))
         return await self.handler(gateway, arguments, client)
-
-    async def _answer_or_error_object(
-        self, gateway: Gateway, arguments: Arguments, client: Client
-    ) -> dict[str, Any]:
-        try:
-            return json_answer(await self.handler(gateway, arguments, client))
-        except HalflapError as error:
-            failure, code = {"code": error.seed_code, "message": str(error)}, error.code
-        except Exception as error:
-            logger.exception("the call of %s failed", self.name)
-            failure, code = {"code": "EXECUTION_ERROR", "message": crash_message(error)}, INTERNAL
-        return json_answer({"error": True, **failure}, is_error=True, code=code)
 
 
 def _problems(schema: Mapping[str, Any], arguments: Arguments) -> Sequence[ArgumentProblem]:
