@@ -101,7 +101,7 @@ def _plain(place: Place, kinds: list[str], enums: bool) -> _Schema:
 def _of_objects(objects: Objects, enums: bool) -> _Schema:
     """Write what holds for all objects at a place, and under `anyOf` what holds for each variant alone."""
     every = objects.every
-    # `additionalProperties` applies to every key that is not listed beside it.
+    # `additionalProperties` applies to every key that is not listed next to it.
     keys = objects.shared if every.rest is None else every.keys
     schema = _keys({name: _of_place(key.place, enums) for name, key in keys.items()}, _required(every))
     if every.rest is not None:

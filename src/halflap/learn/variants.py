@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from halflap.learn.shape import Place, Scalar, Tag, Tally
 
 _CHANCE = 20
-"""A rule that holds by chance in one of this many cases is none. Doubling it needs more results to find variants."""
+"""A rule must not hold by chance in more than one of this many cases. Doubling it needs more results to find variants."""
 _MIN_NAMES_OF_A_MAP = 24
-"""Names that come and go, at least, for them to be data. Doubling it leaves more maps as records."""
+"""Optional names, at least, for them to be data. Doubling it leaves more maps as records."""
 _MIN_NUMBERED_NAMES_OF_A_MAP = 4
-"""The same for names that differ in their numbers alone."""
+"""The same for names that differ only in their numbers."""
 _MIN_SHARE_SEEN_ONCE = 0.75
 _MIN_COMMON_KEYS = 2
 _MIN_ENUM_VALUES = 2
@@ -142,10 +142,10 @@ def _types(place: Place) -> set[str]:
 
 
 def _is_rule(times: int, every: int, missing: int, tests: int) -> bool:
-    """Return whether it is no chance that a key is missing in none of some objects and in so many of all objects.
+    """Return whether it is beyond chance that none of these objects lacks a key, which `missing` of `every` objects lack.
 
-    If the objects without the key were drawn at random, it would happen in one of so many ways to draw them. The more
-    keys are tested, the more often one of them looks like a rule by chance.
+    This is Fisher's exact test: if the objects without the key were drawn at random, how often would all of them be among the
+    others? The more keys are tested, the more often one of them passes by chance.
     """
     if not missing or not times:
         return False
@@ -187,7 +187,7 @@ def _completed(record: Record, tag: str | None, every: Record, own: Collection[s
 
 
 def _without(record: Record, data: Collection[str]) -> Record:
-    """Move keys that are data to the rest."""
+    """Move keys that are data to `rest`."""
     places = [unnamed(record.keys[name].place) for name in data if name in record.keys]
     if not places:
         return record
@@ -200,10 +200,10 @@ def _without(record: Record, data: Collection[str]) -> Record:
 
 
 def _data_among(record: Record) -> set[str]:
-    """Find names that are data: they come and go and hold values of the same form.
+    """Find optional names that are data, because their values are of one form.
 
-    Such names are data if the keys that look like data hold objects of that form as well, or if there are many and most were
-    never seen again: fields of a record are.
+    They are if the values of keys that look like data have the same form, or if there are many names and most were seen only
+    once, unlike the fields of a record.
     """
     optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
     objects = {name: place for name, place in optional.items() if _types(place) == {"object"}}
@@ -223,7 +223,7 @@ def _data_among(record: Record) -> set[str]:
 
 
 def _is_seen_once(place: Place, record: Record) -> bool:
-    """Return whether it was seen in one call alone; if there was only one call, whether it was seen once."""
+    """Return whether it was seen in a single call or, if there was only one call, a single time."""
     if record.seen.once is not None:
         return place.count == 1
     return all(tally.once is not None for tally in place.kinds.values())

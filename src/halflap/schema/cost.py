@@ -106,9 +106,9 @@ class _Estimate:
             if own > self._most or len(self._costs) > min(_MAX_PAIRS, self._most):
                 raise _TooMuchError
             times = _UNEVALUATED if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
-            beside = sum(self.of(part, value) for part in _beside(schema, self._references))
+            same = sum(self.of(part, value) for part in _for_same_value(schema, self._references))
             inner = sum(self.of(part, one) for part, one in _matched(schema, value))
-            self._costs[key] = own + times * beside + inner
+            self._costs[key] = own + times * same + inner
         if math.isnan(self._costs[key]):
             raise _TooMuchError
         return self._costs[key]
@@ -117,7 +117,7 @@ class _Estimate:
         return sum(size_of(schema[key], self._most) for key in ("enum", "const", "required") if key in schema)
 
 
-def _beside(schema: Mapping[str, Any], references: References) -> Iterator[Any]:
+def _for_same_value(schema: Mapping[str, Any], references: References) -> Iterator[Any]:
     """Yield the parts that apply to the same value as the schema itself."""
     for key in _LISTS:
         yield from _listed(schema, key)

@@ -85,12 +85,14 @@ class ErrorExplainer:
         return text
 
     def _missing(self, error: Error, name: str) -> str:
-        """Describe a missing key, by the properties beside `required`."""
+        """Describe a missing key, by the properties next to `required`."""
         part = _walk(self._schema, error.schema_path[:-1])[1]
-        beside = part.get("properties") if isinstance(part, dict) else None
-        if not isinstance(beside, dict) or name not in beside:
+        declared = part.get("properties") if isinstance(part, dict) else None
+        if not isinstance(declared, dict) or name not in declared:
             return "a value"
-        return compact(read_type(beside[name], self._schema, old=self._old, max_parts=_MAX_PARTS), _MAX_TEXT)
+        return compact(
+            read_type(declared[name], self._schema, old=self._old, max_parts=_MAX_PARTS), _MAX_TEXT
+        )
 
     def _known_keys(self, error: Error) -> list[str]:
         """Return the keys that the schema names where an unexpected one was found."""

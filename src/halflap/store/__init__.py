@@ -1,8 +1,8 @@
-"""What Halflap keeps between runs: the catalogue, runs and calls, and what was learned about tools.
+"""What Halflap stores: the catalogue, runs and calls, and what was learned about tools.
 
 Read `records` for the values, then `store.Store` for the operations: it adds the catalogue to `traces` (runs and calls) and
 `knowledge` (what was learned). `database` runs all of it in one thread, on SQLite or on a PostgreSQL shared by several
-gateways; `sql` is what both understand, `migrations` has the versions of the tables. The store decides nothing:
+gateways; `sql` has what both understand, `migrations` has the versions of the tables. The store decides nothing:
 redaction, retention and learning happen above it.
 """
 

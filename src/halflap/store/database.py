@@ -59,7 +59,7 @@ def exclusive(
 
 
 class Database:
-    """SQLite or PostgreSQL. All work is done in one thread, with one connection, so that it never blocks the loop."""
+    """SQLite or PostgreSQL. One thread with one connection does all work, so it never blocks the event loop."""
 
     def __init__(self, location: Path | str | None, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self._file = location if isinstance(location, Path) else None
@@ -68,7 +68,7 @@ class Database:
         self._migrations = migrations
         self._connection: Any = None
         self._identity: tuple[int, int] | None = None
-        """Of the open file. SQLite would go on writing to one that was moved or deleted."""
+        """Device and inode of the open file. SQLite would continue to write to one that was moved or deleted."""
         self._driver_error: type[Exception] = sqlite3.Error
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="halflap-store")
         self._closed = False
@@ -132,7 +132,7 @@ class Database:
                 raise StoreBrokenError(
                     f"The store {self.location} is damaged ({words}), so nothing was done. Move the file away and start "
                     "again: servers are listed again, and what was recorded or accepted before stays in the moved "
-                    "file. There may be a backup from before the last upgrade beside it."
+                    "file. There may be a backup from before the last upgrade in the same folder."
                 ) from error
             raise StoreError(f"The store {self.location} cannot be used: {words}.") from error
 

@@ -20,11 +20,11 @@ __all__ = ["KnowledgeStore"]
 logger = logging.getLogger(__name__)
 
 _VALUES = "values"
-"""Flags in the installation whether values are stored, so that nothing has to read all shapes to find out."""
+"""Set in the installation if values are stored, so that nothing has to read all shapes to find out."""
 _SOURCE = ("source_server", "source_tool", "source_hash")
 _TARGET = ("target_server", "target_tool", "target_hash")
 MAX_FLOWS = 200_000
-"""Flows kept per origin, so that a server with ever new field names cannot fill the disk."""
+"""Flows stored per origin, so that a server with ever new field names cannot fill the disk."""
 
 
 class KnowledgeStore(Database):
@@ -43,9 +43,9 @@ class KnowledgeStore(Database):
     ) -> frozenset[str]:
         """Merge what an origin learned, in one transaction with how far it has read.
 
-        `observed_calls` are recorded calls that `shapes` rest on. If any of them was learned from before, nothing is
-        added and those are returned: try again without them. `sources` are watermarks of what was read; if another
-        process has moved one of them, nothing is added and `StoreError` (`store-ahead`) is raised.
+        `observed_calls` are the recorded calls behind `shapes`. If some of them were learned from before, nothing is added
+        and those are returned: try again without them. `sources` are watermarks of what was read. If another process has
+        moved one of them, nothing is added and `StoreError` (`store-ahead`) is raised.
         """
         query = "SELECT id FROM calls WHERE observed = 1 AND id IN"
         if taken := frozenset(row["id"] for row in transaction.select_in(query, observed_calls)):
@@ -108,8 +108,7 @@ class KnowledgeStore(Database):
     ) -> Sequence[tuple[str, ToolKey]]:
         """Delete what an origin and its sub-origins (`origin:…`) learned about tools, and return what was deleted.
 
-        The drift of a tool goes with the last that is known about it, and the watermarks that begin with `watermarks`
-        go, too.
+        Drift is deleted with the last knowledge of its tool. Watermarks that begin with `watermarks` are deleted as well.
         """
         begins = "substr(origin, 1, length(:prefix)) = :prefix"
         what = {"origin": origin, "prefix": f"{origin}:", "server": server, "tool": tool}
@@ -142,7 +141,7 @@ class KnowledgeStore(Database):
 
     @exclusive
     def drop_values(self, transaction: Transaction) -> int:
-        """Delete the example values kept with `learning.values`; returns from how many rows."""
+        """Delete the values stored with `learning.values`, and return from how many rows."""
         if not transaction.run("DELETE FROM installation WHERE name = :name", name=_VALUES):
             return 0
         kept = [row for row in _read_shapes(transaction) if row.learned.has_values]
@@ -159,7 +158,7 @@ class KnowledgeStore(Database):
 
     @transactional
     def watermarks(self, transaction: Transaction) -> Mapping[str, str]:
-        """Return every origin with its watermark, empty where it has none."""
+        """Return the watermark of every origin, empty if it has none."""
         return _read_watermarks(transaction)
 
     @transactional

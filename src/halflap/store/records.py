@@ -248,7 +248,7 @@ class StoreStatus:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Calls in consecutive spans of time, the oldest first, and what programs kept away from the model."""
+    """Calls in consecutive spans of time, the oldest first, and what programs did not pass on to the model."""
 
     since: float
     span_seconds: float

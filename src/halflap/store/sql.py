@@ -128,7 +128,7 @@ def row_of(record: Any) -> Row:
 def upsert(
     transaction: Transaction, table: str, rows: Sequence[Row], *, replace: bool = True, unless: str = ""
 ) -> None:
-    """Insert rows; those whose key is there already are replaced, or left as they are, always or if `unless` is true."""
+    """Insert rows. A row with the same key is replaced, unless `replace` is false or the condition `unless` holds."""
     if rows:
         transaction.run_many(_upsert(table, tuple(rows[0]), replace=replace, unless=unless), rows)
 
