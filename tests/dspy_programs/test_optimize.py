@@ -68,7 +68,7 @@ async def test_the_result_is_saved_with_its_score_on_held_out_examples(
         )  # fmt: skip
         assert found.saved is not None
         again = await programs.run(found.saved, {"question": "now"})
-    assert (found.old_score, found.score, found.trained_on, found.measured_on) == (0.0, 1.0, 7, 3)
+    assert (found.old_score, found.score) == (0.0, 1.0)
     assert again.outputs == {"reply": "NOW"}
     called = {(context.principal, context.run, context.depth) for _, _, context in tools.called[:-1]}
     assert called == ({("ann", "run-1", 1)} if changes else set())

@@ -36,7 +36,7 @@ class _Job:
 
 
 class ChildProcess:
-    """Runs any number of jobs at once; if the process ends or hangs, all of them fail."""
+    """Runs jobs concurrently; if the process ends or hangs, all of them fail."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, redact: Callable[[str], str], show: Callable[[str], None]

@@ -39,8 +39,6 @@ class Optimised:
     saved: SavedProgram | None
     score: float
     old_score: float
-    trained_on: int
-    measured_on: int
 
 
 async def optimize(
@@ -86,7 +84,7 @@ async def optimize(
     if result["score"] >= result["old_score"]:
         made = await asyncio.to_thread(_improved, program.spec, name, optimizer, result)
         saved = await asyncio.to_thread(library.save, made, force=force)
-    return Optimised(saved, result["score"], result["old_score"], len(training), len(measuring))
+    return Optimised(saved, result["score"], result["old_score"])
 
 
 def _improved(spec: ProgramSpec, name: str, optimizer: str, result: Mapping[str, Any]) -> ProgramSpec:

@@ -344,7 +344,7 @@ def read_json(data: bytes) -> Any:
 
 
 def read_spec(data: bytes, name: str) -> ProgramSpec:
-    """Parse the file of the program of this name; raise all of its problems at once."""
+    """Parse the file of the program of this name; raise all of its problems together."""
     try:
         spec = ProgramSpec.model_validate(read_json(data))
     except ValidationError as error:

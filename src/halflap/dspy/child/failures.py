@@ -42,8 +42,8 @@ def explain(error: BaseException, config: LmConfig) -> str:
         what, advice = next(texts for kind, *texts in _EXPLAINED if isinstance(error, kind))
         status = "" if error.status is None else f" (status {error.status})"
         wait = f" It asks to wait {error.retry_after:g} s." if error.retry_after else ""
-        said = _shown(str(error.message), config)
-        text = f"the model at {address(config)} {what}{status}: {said or 'no reason given'}.{wait} {advice}"
+        shown = _shown(str(error.message), config)
+        text = f"the model at {address(config)} {what}{status}: {shown or 'no reason given'}.{wait} {advice}"
     else:
         logger.error("%s", "".join(traceback.format_exception(error)))
         text = f"DSPy failed with {type(error).__name__}: {_shown(str(error), config)}"
@@ -57,8 +57,8 @@ def _unreadable(error: of_dspy.AdapterParseError, config: LmConfig) -> str:
         error = error.__context__
     wrong = [name for name in error.signature.output_fields if name not in (error.parsed_result or {})]
     answer = str(error.lm_response or "").strip()
-    said = f"It answered: {_shown(answer, config)}" if answer else "It answered nothing."
-    return f"the model's answer cannot be read ({', '.join(wrong)} missing or of another type). {said}"
+    shown = f"It answered: {_shown(answer, config)}" if answer else "It answered nothing."
+    return f"the model's answer cannot be read ({', '.join(wrong)} missing or of another type). {shown}"
 
 
 def _shown(text: str, config: LmConfig) -> str:

@@ -159,12 +159,12 @@ def by_blocks(study: Study, block: Block) -> Footprint:
     """Summarise each block from the inside out, then pass down what follows it from the outside in."""
     follows = [0] * len(study.activities)
 
-    def descend(one: Block, part: Summary, after: int, beside: int) -> None:
-        """`after` can follow what comes last in the block, `beside` anything in it."""
+    def descend(one: Block, part: Summary, after: int, parallel: int) -> None:
+        """`after` can follow the last activities of the block, `parallel` any of them."""
         if isinstance(one, Step) and part.all:
-            follows[part.all.bit_length() - 1] |= after | beside
+            follows[part.all.bit_length() - 1] |= after | parallel
         for child, summary, (then, with_it) in zip(
-            one.parts, part.parts, _following(one, part.parts, after, beside), strict=True
+            one.parts, part.parts, _following(one, part.parts, after, parallel), strict=True
         ):
             descend(child, summary, then, with_it)
 
@@ -173,21 +173,21 @@ def by_blocks(study: Study, block: Block) -> Footprint:
     return Footprint(study.activities, tuple(follows), whole.first, whole.last, whole.skips)
 
 
-def _following(block: Block, parts: list[Summary], after: int, beside: int) -> Iterator[tuple[int, int]]:
+def _following(block: Block, parts: list[Summary], after: int, parallel: int) -> Iterator[tuple[int, int]]:
     """Yield for each part what can follow its end, and what can follow anything in it."""
     if isinstance(block, Sequence):
         found = []
         for part in reversed(parts):
-            found.append((after, beside))
+            found.append((after, parallel))
             after = part.first | (after if part.skips else 0)
         yield from reversed(found)
     elif isinstance(block, Loop):
         body, again = parts
-        yield after | again.first | (body.first if again.skips else 0), beside
-        yield body.first | ((after | again.first) if body.skips else 0), beside
+        yield after | again.first | (body.first if again.skips else 0), parallel
+        yield body.first | ((after | again.first) if body.skips else 0), parallel
     elif isinstance(block, Branches):
         for before, later in others([part.all for part in parts]):
-            yield after, beside | (before | later if block.kind != "xor" else 0)
+            yield after, parallel | (before | later if block.kind != "xor" else 0)
 
 
 # By states --------------------------------------------------------------------------------------------

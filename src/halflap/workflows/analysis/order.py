@@ -58,7 +58,7 @@ def _by_blocks(study: Study, block: Block, before: list[int]) -> None:
 
 
 def _around(block: Block, parts: list[Summary]) -> Iterator[tuple[int, int, int]]:
-    """Yield, for each child, what is surely done beside it, what surely before it, and what can be done after it."""
+    """Yield, for each child, what is always done in the same case, what always before it, and what can be done after it."""
     everything = union(part.all for part in parts)
     pairs = zip(others([part.all for part in parts]), others([part.must for part in parts]), strict=True)
     for (all_before, all_after), (must_before, must_after) in pairs:

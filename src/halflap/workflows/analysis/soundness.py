@@ -83,10 +83,10 @@ def _left_over(space: StateSpace, ended: set[int]) -> Failure | None:
     state = next((state for state in sorted(ended) if space.markings[state] != final), None)
     if state is None:
         return None
-    beside = set(space.markings[state]) - set(final)
-    why = f"The output is reached while a token is left in {_places(space, beside)}."
+    extra = set(space.markings[state]) - set(final)
+    why = f"The output is reached while a token is left in {_places(space, extra)}."
     return _failure(
-        "proper_completion", why if beside else "The output is reached more than once.", space, state
+        "proper_completion", why if extra else "The output is reached more than once.", space, state
     )
 
 

@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
     @classmethod
     def together(cls, choices: Collection[Choice]) -> Choice:
-        """Return the choice that stands for taking one of these."""
+        """Return the choice of any one of these."""
         known = [one.probability for one in choices if one.probability is not None]
         chance = sum(known) if len(known) == len(choices) else None
         rank = min((one.rank for one in choices), default=-1)

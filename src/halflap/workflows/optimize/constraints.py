@@ -31,7 +31,7 @@ class Constraints:
     max_cost: Amount | None = None
     """What a case may cost on average."""
     max_parallel: Annotated[int, Field(ge=1)] | None = None
-    """How many tasks may be under way at once."""
+    """How many tasks may be under way at the same time."""
     keep_order: tuple[tuple[str, str], ...] = ()
     """Pairs of tasks that keep their order."""
     fixed: tuple[str, ...] = ()

@@ -118,7 +118,7 @@ def _faster(context: Context, old: Block) -> list[Block]:
     if time <= critical_path(context.facts, old) + _CLOSE:
         return []
     arranger = _Arranger(context, old)
-    # A condition or silent task that does nothing would be a branch by itself.
+    # A condition or silent task that only routes would become a separate branch.
     removable = context.facts.removable
     left = [
         at for at, one in enumerate(arranger.atoms) if not (isinstance(one, Step) and removable(one.node))

@@ -1,4 +1,4 @@
-"""Check that a workflow can be run with the given arguments: the net first, then its tools. All problems are reported at once."""
+"""Check that a workflow can be run with the given arguments: the net first, then its tools. All problems are reported together."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Analysis jobs: one process each with limits on time and memory, and a limit on how many one client may have at once.
+"""Analysis jobs: one process each, with limits on time and memory, and on the concurrent jobs of a client.
 
-The process gets its job as a line of JSON and writes its answer as one. Before that it may ask a language model, which only the parent can reach.
+The process reads its job as a line of JSON and writes its answer as one. Before that it may ask a language model through the parent.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
 def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
     """Add notes about what analysis ignores, and what is wrong with the net."""
     found = [
-        f"{task!r} decomposes to the net {name!r}, which is a workflow of its own."
+        f"{task!r} decomposes to the net {name!r}, which is analysed separately."
         for task, name in subnets.items()
     ]
     beyond = dict.fromkeys(repr(one.at) for one in net.kept if one.name in _BEHAVIOUR)
