@@ -106,11 +106,14 @@ def test_past_the_bound_the_answer_is_inconclusive_and_strict_fails() -> None:
 
 STUCK = net({"a": "xor/xor", "b": "and/and"}, "i>a a>c a>d c>b d>b b>o", conditions="c d")
 LEAKS = net({"a": "xor/and", "b": "xor/and"}, "i>a a>b a>p b>o", conditions="p")
+TRAPPED = net({"a": "xor/and", "b": "xor/and"}, "i>a a>a b>o")
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "never", [STUCK, LEAKS, block_net(("task", None))], ids=["stuck", "improper", "silent"]
+    "never",
+    [STUCK, LEAKS, TRAPPED, block_net(("task", None))],
+    ids=["stuck", "improper", "no path", "silent"],
 )
 def test_a_workflow_that_never_completes_or_shows_nothing_gets_a_verdict_with_the_reason(
     never: Net, mode: Mode

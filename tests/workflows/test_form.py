@@ -94,7 +94,6 @@ def test_reads_that_are_left_out_are_unknown_and_an_empty_list_is_nothing() -> N
         (small(flows=tied(("i", "a"), ("a", "b"), ("b", "o"), ("a", "b"))), ["flows[3]"]),
         (small(flows=tied(("i", "a"), ("a", "b"), ("b", "o"), ("b", "i"))), ["flows[3].to"]),
         (small(flows=tied(("i", "a"), ("a", "b"), ("b", "o"), ("o", "a"))), ["flows[3].from"]),
-        (small(flows=tied(("i", "a"), ("a", "o"))), ["tasks[1]", "tasks[1]"]),
         (small(tasks=[{"id": "a", "join": "AND"}, {"id": "b"}]), ["tasks[0].join"]),
         (small(tasks=[{"id": "a", "cost": True}, {"id": "b"}]), ["tasks[0].cost"]),
         (small(tasks=[{"id": "a", "cost": float("nan")}, {"id": "b"}]), [""]),
@@ -118,10 +117,10 @@ def test_a_mistake_is_reported_with_its_path(value: Any, paths: list[str]) -> No
 
 
 def test_problems_in_a_specification_have_the_path_of_the_net() -> None:
-    broken = small(tasks=[{"id": "a"}, {"id": "b"}, {"id": "c"}])
+    broken = small(flows=tied(("i", "a"), ("a", "c"), ("b", "o")))
     with pytest.raises(WorkflowError) as caught:
         read_specification({"id": "s", "root": "smal", "nets": [broken]})
-    assert {one.path for one in caught.value.problems} == {"nets[0].tasks[2]", "root"}
+    assert {one.path for one in caught.value.problems} == {"nets[0].flows[1].to", "root"}
 
 
 # The schema and files -------------------------------------------------------------------------------------

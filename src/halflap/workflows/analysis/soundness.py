@@ -70,6 +70,8 @@ def _stuck(space: StateSpace, ended: set[int]) -> Failure | None:
 def _waiting(space: StateSpace, state: int) -> str:
     """Describe which tasks have some of the tokens they wait for, and what they lack."""
     marked = set(space.markings[state])
+    if not marked:
+        return f"no flow leads out of '{space.path_to(state)[-1]}'"
     waits = {
         f"'{step.tasks[0]}' waits for a token in {_places(space, set(step.takes) - marked)}": None
         for step in space.petri_net.transitions

@@ -1,4 +1,4 @@
-"""Structural mistakes of a net: dead ends, flows to nowhere, choices that contradict themselves, and or-gates that form no block."""
+"""Structural mistakes of a net: flows to nowhere, choices that contradict themselves, and or-gates that form no block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def structure_problems(net: Net) -> list[WorkflowProblem]:
     where = {node: f"tasks[{at}]" for at, node in enumerate(net.tasks)}
     where |= {node: f"conditions[{at}]" for at, node in enumerate(net.conditions)}
     where |= {net.output: "output", net.input: "input"}
-    found = list(_references(net)) or [*_flows(net), *_choices(net, where), *_paths(net, where)]
+    found = list(_references(net)) or [*_flows(net), *_choices(net, where)]
     return [WorkflowProblem(path, message) for path, message in found]
 
 
@@ -42,6 +42,8 @@ def _references(net: Net) -> Iterator[tuple[str, str]]:
 
 
 def _flows(net: Net) -> Iterator[tuple[str, str]]:
+    if net.input == net.output:
+        yield "output", "Input and output are the same condition. Give the output its own id."
     seen: dict[tuple[str, str], int] = {}
     for at, flow in enumerate(net.flows):
         earlier = seen.setdefault((flow.source, flow.target), at)
@@ -59,23 +61,6 @@ def _flows(net: Net) -> Iterator[tuple[str, str]]:
                 parse(flow.predicate)
             except WorkflowError as error:
                 yield f"flows[{at}].predicate", error.problems[0].message
-
-
-def _paths(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Find nodes that are on no path from input to output."""
-    if net.input == net.output:
-        yield "output", "Input and output are the same condition. Give the output its own id."
-        return
-    ahead = {node: [flow.target for flow in flows] for node, flows in net.outgoing().items()}
-    back = {node: [flow.source for flow in flows] for node, flows in net.incoming().items()}
-    reached, ending = set(_nearest(net.input, ahead)), set(_nearest(net.output, back))
-    for node in (one for one in ahead if one not in {net.input, net.output}):
-        if node not in reached:
-            yield where[node], f"No path leads from {net.input!r} to {node!r}. Add a flow, or remove it."
-        if node not in ending:
-            yield where[node], f"No path leads from {node!r} to {net.output!r}. Add a flow, or remove it."
-    if not net.tasks:
-        yield "output", f"No path leads from {net.input!r} to {net.output!r}."
 
 
 def _nearest(start: str, following: Mapping[str, list[str]]) -> Iterator[str]:

@@ -180,9 +180,14 @@ def advice(facts: Facts, tree: Block, judged: Soundness, rules: Iterable[RuleRes
 
 def _wrong(facts: Facts, judged: Soundness, rules: Iterable[RuleResult]) -> Iterator[Advice]:
     for failure in judged.failures:
-        tasks = [failure.task] if failure.task is not None else failure.trace[-1:]
-        after = f" after {', '.join(failure.trace)}" if failure.trace else ""
-        yield _advice("compliance", tasks, f"Fix what happens{after}.", failure.message)
+        tasks = failure.trace[-1:] if failure.task is None else [failure.task]
+        after = f"after {', '.join(failure.trace)}" if failure.trace else "at the start"
+        change = (
+            f"Fix what happens {after}."
+            if failure.task is None
+            else f"Make '{failure.task}' reachable, or remove it."
+        )
+        yield _advice("compliance", tasks, change, failure.message)
     for rule in rules:
         if rule.holds is False and rule.trace is not None:
             lacking = [task for task in rule.tasks if facts.resource(task) is None]
