@@ -17,7 +17,7 @@ from halflap.upstream.listing import list_features
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
     from halflap.upstream.connection import Hooks
-    from halflap.upstream.session import Session, What
+    from halflap.upstream.session import Change, Session
 
 logger = logging.getLogger(__name__)
 
@@ -42,20 +42,20 @@ class Announcements:
         self._config = config
         self._hooks = hooks
         self._list_tools = list_tools
-        self._changed_lists: set[What] = set()
+        self._changed_lists: set[Change] = set()
         self._list_changed = asyncio.Event()
         self._watched = Counter[str]()
         self._watched_changed = asyncio.Event()
         self._watching = asyncio.Lock()
         self._log_level: str | None = None
 
-    def on_change(self, what: What, uri: str) -> None:
+    def on_change(self, change: Change, uri: str) -> None:
         """Handle an announcement."""
-        if what != "updated":
-            self._changed_lists.add(what)
+        if change != "updated":
+            self._changed_lists.add(change)
             self._list_changed.set()
         elif uri in self._watched:
-            self._hooks.on_event(ServerEvent(self._config.name, what, uri))
+            self._hooks.on_event(ServerEvent(self._config.name, change, uri))
 
     async def follow(self, session: Session) -> None:
         """Keep lists and subscriptions current until the session ends."""
@@ -84,13 +84,13 @@ class Announcements:
             await anyio.sleep(rest)
             rest = min(2 * rest, _MAX_REST_SECONDS) if self._list_changed.is_set() else _REST_SECONDS
 
-    async def _list_features(self, session: Session, changed: Collection[What]) -> None:
+    async def _list_features(self, session: Session, changed: Collection[Change]) -> None:
         with anyio.move_on_after(self._config.start_timeout_seconds):
             are_new = await self._hooks.on_features(self._config.name, await list_features(session))
             self.has_features.set()
-            for what in ("prompts", "resources"):
-                if are_new or what in changed:
-                    self._hooks.on_event(ServerEvent(self._config.name, what))
+            for change in ("prompts", "resources"):
+                if are_new or change in changed:
+                    self._hooks.on_event(ServerEvent(self._config.name, change))
 
     # Resources
 

@@ -171,12 +171,12 @@ def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure
     """Add the telling lines of the server's log."""
     if server.command is None or failure.trouble in {"command-not-found", "command-not-run"}:
         return failure
-    shown = telling_lines(log.recent(_LINES_READ))
+    shown = explaining_lines(log.recent(_LINES_READ))
     end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."
     return Failure(failure.trouble, f"{failure.message} {end}")
 
 
-def telling_lines(lines: Sequence[str]) -> list[str]:
+def explaining_lines(lines: Sequence[str]) -> list[str]:
     """Return the lines most likely to explain why a process ended: the first errors, and the last line."""
     written = [line for line in lines if line.strip()]
     errors = [line for line in written if _ERROR_LINE.search(line)][: _LINES_SHOWN - 1]

@@ -123,20 +123,20 @@ class _Client(httpx2.AsyncClient):
         kind = _kind(response)
         if kind == "application/json":
             return None
-        foreign = None
+        reason = None
         if response.is_redirect:
             target = request.url.join(response.headers.get("location", "")).copy_with(
                 query=None, fragment=None
             )
-            foreign = (
+            reason = (
                 f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
                 "a page to sign in, the server needs a token under `headers:`."
             )
         elif response.is_error:
-            foreign = f"it answered {shown}. Check `url`, and whether the server works."
+            reason = f"it answered {shown}. Check `url`, and whether the server works."
         elif status != HTTPStatus.ACCEPTED and kind not in {"", "text/event-stream"}:
-            foreign = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
-        return None if foreign is None else (UNUSABLE, Failure("not-reached", foreign))
+            reason = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
+        return None if reason is None else (UNUSABLE, Failure("not-reached", reason))
 
 
 def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
@@ -173,12 +173,11 @@ def _explain_refusal(response: httpx2.Response, sign_in: SignIn | None) -> str:
     refused = f"it answered {_status(response)}"
     if sign_in is None:
         return (
-            f"{refused}: it does not accept the `Authorization` header that it was sent. It may have expired or lack a "
-            "permission: renew it, and check the variables that the configuration uses in it."
+            f"{refused}: it does not accept the `Authorization` header that it was sent. The token may have expired or lack "
+            "a permission: renew it, and check the variables that the configuration uses in it."
         )
-    lacks = (
-        "more permissions than you have" if response.status_code == HTTPStatus.FORBIDDEN else "you to sign in"
-    )
+    is_forbidden = response.status_code == HTTPStatus.FORBIDDEN
+    lacks = "more permissions than you have" if is_forbidden else "you to sign in"
     instead = "renew the `headers:`" if sign_in.server.headers else "set a token as `headers:`"
     return (
         f"{refused}: it needs {lacks}. Run `{sign_in.command}`, or {instead} in the configuration (for example "

@@ -54,7 +54,7 @@ async def list_tools(session: Session, server: str) -> Listing:
             continue
         if not isinstance(definition.get("inputSchema"), dict):
             warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
-        tool = _completed(definition)
+        tool = _with_defaults(definition)
         if session.is_modern:
             problem, session.argument_headers[name] = _argument_headers(tool["inputSchema"])
             if problem is not None:
@@ -79,7 +79,7 @@ async def list_tools(session: Session, server: str) -> Listing:
     )
 
 
-def _completed(definition: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(definition: Mapping[str, Any]) -> dict[str, Any]:
     """Return a definition with defaults in place of missing or wrongly typed parts."""
     tool = {"inputSchema": None, "description": "", **definition}
     if not isinstance(tool["inputSchema"], dict):

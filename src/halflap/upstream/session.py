@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from halflap.upstream.connection import Connection
 
-    What = Literal["tools", "prompts", "resources", "updated"]
+    Change = Literal["tools", "prompts", "resources", "updated"]
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ _MAX_ROUNDS = 10
 """How often a server may ask for input during one request."""
 _RESERVED = "io.modelcontextprotocol/"
 """Keys of `_meta` that are not forwarded: each side of Halflap sets its own."""
-_CHANGES: Mapping[str, What] = {
+_CHANGES: Mapping[str, Change] = {
     "notifications/tools/list_changed": "tools",
     "notifications/prompts/list_changed": "prompts",
     "notifications/resources/list_changed": "resources",
@@ -81,7 +81,7 @@ class Session(ClientSession):
         streams: tuple[Any, Any],
         connection: Connection,
         questions: Questions,
-        on_change: Callable[[What, str], None],
+        on_change: Callable[[Change, str], None],
         version: str,
     ) -> None:
         self.connection = connection
@@ -150,7 +150,7 @@ class Session(ClientSession):
         forwarded = pending.context.forwarded
         sent = {**params}
         if forwarded is not None:
-            sent |= _given(forwarded.answers, forwarded.state)
+            sent |= _with_answers(forwarded.answers, forwarded.state)
         for _ in range(_MAX_ROUNDS):
             raw = await self.send(method, sent, pending)
             if raw.get("resultType") != "input_required":
@@ -167,7 +167,7 @@ class Session(ClientSession):
             except ClientRefusedError as refused:
                 message = f"it asked for input, which it cannot get: {refused.message}"
                 raise MCPError(types.INVALID_REQUEST, message) from refused
-            sent = {**params, **_given(answers, raw.get("requestState"))}
+            sent = {**params, **_with_answers(answers, raw.get("requestState"))}
         raise MCPError(types.INTERNAL_ERROR, f"it asked for more input {_MAX_ROUNDS} times in a row")
 
     async def _run_task(self, params: Mapping[str, Any], pending: Pending) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class Session(ClientSession):
             await super()._on_notify(dctx, method, params)
 
 
-def _given(answers: Mapping[str, Any] | None, state: Any) -> dict[str, Any]:
+def _with_answers(answers: Mapping[str, Any] | None, state: Any) -> dict[str, Any]:
     answered = {} if answers is None else {"inputResponses": answers}
     return answered | ({"requestState": state} if isinstance(state, str) else {})
 

@@ -95,7 +95,7 @@ class Upstream:
         the client can show them a link, the request is sent again after that.
         """
         lifecycle = self._lifecycle_of(context)
-        what = str(params.get("name") or params.get("uri") or method)
+        target = str(params.get("name") or params.get("uri") or method)
 
         async def attempt() -> dict[str, Any]:
             session = await lifecycle.session(context.deadline)
@@ -108,24 +108,24 @@ class Upstream:
                 if session.connection.closed.is_set():
                     lifecycle.give_up(session)
                 raise
-            raise self._timeout(what, pending)
+            raise self._timeout(target, pending)
 
         began = time.time()
         try:
-            raw = await self._repeated(attempt, what, context, repeatable=repeatable)
+            raw = await self._repeated(attempt, target, context, repeatable=repeatable)
         except SignInNeededError:
             sign_in = lifecycle.sign_in
             if sign_in is None or not await sign_in.sign_in_through_client(context, began):
                 raise
-            raw = await self._repeated(attempt, what, context, repeatable=repeatable)
+            raw = await self._repeated(attempt, target, context, repeatable=repeatable)
         if raw.get("resultType") == "input_required":
-            raise InputRequiredError(what, raw)
+            raise InputRequiredError(target, raw)
         return raw
 
     async def _repeated(
         self,
         attempt: Callable[[], Awaitable[dict[str, Any]]],
-        what: str,
+        target: str,
         context: CallContext,
         *,
         repeatable: bool,
@@ -134,7 +134,7 @@ class Upstream:
         with anyio.move_on_at(context.deadline or math.inf) as waiting:
             await self._slots.acquire()
         if waiting.cancelled_caught:
-            message = f"{quote(what)} had to wait for other calls until the deadline; it was not sent."
+            message = f"{quote(target)} had to wait for other calls until the deadline; it was not sent."
             raise CallTimeoutError(self.name, message)
         try:
             for attempts_left in reversed(range(CALL_ATTEMPTS)):
@@ -142,7 +142,7 @@ class Upstream:
                     return await attempt()
                 except MCPError as failed:
                     if not attempts_left or not may_repeat(failed, repeatable=repeatable):
-                        raise self._call_error(what, failed) from failed
+                        raise self._call_error(target, failed) from failed
             raise AssertionError("unreachable")
         finally:
             self._slots.release()
@@ -198,35 +198,35 @@ class Upstream:
         pending.restart_clock()
         return pending
 
-    def _timeout(self, what: str, pending: Pending) -> CallTimeoutError:
+    def _timeout(self, target: str, pending: Pending) -> CallTimeoutError:
         seconds = f"{anyio.current_time() - pending.start:.1f} s"
         if pending.context.deadline is not None and anyio.current_time() >= pending.context.deadline:
-            reason = f"it did not answer {quote(what)} before the deadline ({seconds})."
+            reason = f"it did not answer {quote(target)} before the deadline ({seconds})."
             return CallTimeoutError(self.name, reason)
         is_end = pending.scope.deadline == pending.end
         setting = "max_call_timeout_seconds" if is_end else "call_timeout_seconds"
         return CallTimeoutError(
             self.name,
-            f"it did not answer {quote(what)} within {seconds}, and the call was cancelled. "
+            f"it did not answer {quote(target)} within {seconds}, and the call was cancelled. "
             f"If it needs longer, raise `{setting}` for it.",
         )
 
-    def _call_error(self, what: str, failed: MCPError) -> Exception:
+    def _call_error(self, target: str, failed: MCPError) -> Exception:
         """Return the error for a failed call, which says whether the call may have taken effect."""
         message = self.log.redact(failed.message)
         if failed.code == REFUSED:
             return (SignInNeededError if self._can_sign_in else UpstreamUnavailableError)(self.name, message)
         why = message.rstrip(".")
         if failed.code == NOT_SENT:
-            return UpstreamUnavailableError(self.name, f"{why}. The call of {quote(what)} was not sent.")
+            return UpstreamUnavailableError(self.name, f"{why}. The call of {quote(target)} was not sent.")
         if failed.code == LOST:
             return UpstreamLostError(
                 self.name,
-                f"the connection was lost during the call of {quote(what)} ({why}). It may have taken effect; it was "
+                f"the connection was lost during the call of {quote(target)} ({why}). It may have taken effect; it was "
                 "not repeated, because the tool is not known to be read-only or idempotent.",
             )
         code = types.INTERNAL_ERROR if failed.code == UNUSABLE else failed.code
-        return ToolFailedError(what, self.name, code, message, failed.data)
+        return ToolFailedError(target, self.name, code, message, failed.data)
 
 
 class Pool:

@@ -127,9 +127,9 @@ def client_provider(server: ServerConfig) -> OAuthClientProvider:
     )
 
 
-async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | None:
+async def renew(stored: Credentials, http: httpx2.AsyncClient) -> OAuthContext | None:
     """Return a context with new tokens; None if the server no longer accepts the old ones."""
-    provider = _provider_of(held)
+    provider = _provider_of(stored)
     try:
         response = await http.send(await provider._refresh_token())  # noqa: SLF001 -- the SDK renews only with a person behind it
     except httpx2.HTTPError as error:
@@ -141,20 +141,20 @@ async def renew(held: Credentials, http: httpx2.AsyncClient) -> OAuthContext | N
     return provider.context
 
 
-async def revoke(held: Credentials, http: httpx2.AsyncClient) -> None:
+async def revoke(stored: Credentials, http: httpx2.AsyncClient) -> None:
     """Revoke the tokens, if the authorization server can."""
-    if held.metadata is not None and held.metadata.revocation_endpoint is not None:
-        token = held.tokens.refresh_token or held.tokens.access_token
-        data = {"token": token, "client_id": held.client.client_id}
-        data, headers = _provider_of(held).context.prepare_token_auth(data)
-        await http.post(str(held.metadata.revocation_endpoint), data=data, headers=headers)
+    if stored.metadata is not None and stored.metadata.revocation_endpoint is not None:
+        token = stored.tokens.refresh_token or stored.tokens.access_token
+        data = {"token": token, "client_id": stored.client.client_id}
+        data, headers = _provider_of(stored).context.prepare_token_auth(data)
+        await http.post(str(stored.metadata.revocation_endpoint), data=data, headers=headers)
 
 
-def _provider_of(held: Credentials) -> OAuthClientProvider:
-    provider = OAuthClientProvider(held.url, OAuthClientMetadata(redirect_uris=None), _NO_STORAGE)
+def _provider_of(stored: Credentials) -> OAuthClientProvider:
+    provider = OAuthClientProvider(stored.url, OAuthClientMetadata(redirect_uris=None), _NO_STORAGE)
     context = provider.context
-    context.current_tokens, context.client_info = held.tokens, held.client
-    context.oauth_metadata, context.protected_resource_metadata = held.metadata, held.resource
+    context.current_tokens, context.client_info = stored.tokens, stored.client
+    context.oauth_metadata, context.protected_resource_metadata = stored.metadata, stored.resource
     return provider
 
 

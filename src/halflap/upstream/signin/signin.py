@@ -60,32 +60,32 @@ class SignIn(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        held = await self._held()
-        if (held is None and self._is_unattended) or (held is not None and held.is_expired):
-            held = await self._renew(held)
-        if held is not None:
-            _authorize(request, held)
+        stored = await self._stored()
+        if (stored is None and self._is_unattended) or (stored is not None and stored.is_expired):
+            stored = await self._renew(stored)
+        if stored is not None:
+            _authorize(request, stored)
         response = yield request
-        if response.status_code == HTTPStatus.UNAUTHORIZED and held is not None:
+        if response.status_code == HTTPStatus.UNAUTHORIZED and stored is not None:
             # The token was revoked or, if the clocks differ, expired.
-            renewed = await self._renew(held)
+            renewed = await self._renew(stored)
             if renewed is not None:
                 _authorize(request, renewed)
                 yield request
-        elif response.status_code == HTTPStatus.FORBIDDEN and held is not None:
+        elif response.status_code == HTTPStatus.FORBIDDEN and stored is not None:
             await self._note_missing_scope(response)
 
     async def sign_in(self, show: Callable[[str, Redirect], Awaitable[None]]) -> Credentials:
         """Let a person sign in. `show` gets the address to open in a browser, and the redirect that waits for the answer."""
         if self._is_unattended:
             return await self._obtain(client_provider(self.server))
-        held, port = await self._held(), self.server.oauth.callback_port
+        stored, port = await self._stored(), self.server.oauth.callback_port
         try:
             redirect = Redirect(port or 0)
         except OSError as error:
             raise SignInError(f"Port {port} (`callback_port`) can't be used: {error.strerror}.") from error
         async with redirect:
-            missing = None if held is None else held.missing_scope
+            missing = None if stored is None else stored.missing_scope
             return await self._obtain(PersonProvider(self.server, redirect, show, missing))
 
     async def sign_in_through_client(self, context: CallContext, began: float) -> bool:
@@ -111,8 +111,8 @@ class SignIn(httpx2.Auth):
                 raise SignInError("The sign-in was declined.")
 
         async with self._asking:
-            held = await self._held()
-            if held is not None and held.signed_in_at >= began:
+            stored = await self._stored()
+            if stored is not None and stored.signed_in_at >= began:
                 return True
             try:
                 await self.sign_in(show)
@@ -123,15 +123,15 @@ class SignIn(httpx2.Auth):
 
     async def sign_out(self) -> bool:
         """Revoke the credentials if the server supports it, and delete them; return whether there were any."""
-        held = await self._held()
-        if held is not None:
+        stored = await self._stored()
+        if stored is not None:
             with suppress(httpx2.HTTPError, SignInError):
                 async with sign_in_client(self._url) as http:
-                    await revoke(held, http)
+                    await revoke(stored, http)
         await asyncio.to_thread(self._store.remove, self._url, self._principal)
-        return held is not None
+        return stored is not None
 
-    async def _held(self) -> Credentials | None:
+    async def _stored(self) -> Credentials | None:
         return await asyncio.to_thread(self._store.load, self._url, self._principal)
 
     async def _obtain(self, provider: OAuthClientProvider) -> Credentials:
@@ -155,17 +155,17 @@ class SignIn(httpx2.Auth):
         Several requests and processes may do this at the same time: the first renews, and the others use its result.
         """
         async with self._store.lock(self._url, self._principal):
-            held = await self._held()
-            if held is not None and held != stale and not held.is_expired:
-                return held
+            stored = await self._stored()
+            if stored is not None and stored != stale and not stored.is_expired:
+                return stored
             if self._is_unattended:
                 return await self._obtain(client_provider(self.server))
-            if held is None or held.tokens.refresh_token is None:
+            if stored is None or stored.tokens.refresh_token is None:
                 return None
             async with sign_in_client(self._url) as http:
-                renewed = await renew(held, http)
+                renewed = await renew(stored, http)
             if renewed is not None:
-                return await self._save(renewed, held)
+                return await self._save(renewed, stored)
             await asyncio.to_thread(self._store.remove, self._url, self._principal)
             return None
 
@@ -197,10 +197,10 @@ class SignIn(httpx2.Auth):
             return
         asked = extract_field_from_www_auth(response, "scope")
         async with self._store.lock(self._url, self._principal):
-            held = await self._held()
-            if held is not None:
-                update = {"missing_scope": union_scopes(held.tokens.scope, asked)}
-                await asyncio.to_thread(self._store.save, held.model_copy(update=update))
+            stored = await self._stored()
+            if stored is not None:
+                update = {"missing_scope": union_scopes(stored.tokens.scope, asked)}
+                await asyncio.to_thread(self._store.save, stored.model_copy(update=update))
 
 
 def _authorize(request: httpx2.Request, credentials: Credentials) -> None:
