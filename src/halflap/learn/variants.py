@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -29,6 +29,7 @@ _MIN_COMMON_KEYS = 2
 _MIN_ENUM_VALUES = 2
 _MIN_REPETITIONS = 3
 """How often the values of an enumeration must be seen on average."""
+_NULL = frozenset({"null"})
 _NUMBER = re.compile(r"\d+").sub
 
 
@@ -121,7 +122,13 @@ def _differ(one: Variant, other: Variant) -> bool:
     times, other_times = one.record.seen.times, other.record.seen.times
     if (mine and theirs) or ((mine or theirs) and _is_rule(times, times + other_times, other_times, tests)):
         return True
-    return any(_unlike(keys[name].place, others[name].place, tests) for name in keys.keys() & others.keys())
+    return any(
+        _unlike(_typed(keys[name]), _typed(others[name]), tests) for name in keys.keys() & others.keys()
+    )
+
+
+def _typed(key: Key) -> tuple[frozenset[str], int]:
+    return _types(key.place), key.place.count
 
 
 def _exclusive(keys: Mapping[str, Key], others: Mapping[str, Key]) -> set[str]:
@@ -129,16 +136,17 @@ def _exclusive(keys: Mapping[str, Key], others: Mapping[str, Key]) -> set[str]:
     return {name for name, key in keys.items() if not key.missing.times and name not in others}
 
 
-def _unlike(one: Place, other: Place, tests: int) -> bool:
-    mine, theirs = _types(one), _types(other)
+def _unlike(one: tuple[frozenset[str], int], other: tuple[frozenset[str], int], tests: int) -> bool:
+    """Return whether values with these types, seen so many times, are of different kinds."""
+    (mine, times), (theirs, other_times) = one, other
     if mine & theirs:
         return False
     # A null may be a value that is missing.
-    return {"null"} not in (mine, theirs) or _is_rule(one.count, one.count + other.count, other.count, tests)
+    return _NULL not in (mine, theirs) or _is_rule(times, times + other_times, other_times, tests)
 
 
-def _types(place: Place) -> set[str]:
-    return {"number" if kind == "integer" else kind for kind in place.kinds}
+def _types(place: Place) -> frozenset[str]:
+    return frozenset("number" if kind == "integer" else kind for kind in place.kinds)
 
 
 def _is_rule(times: int, every: int, missing: int, tests: int) -> bool:
@@ -159,7 +167,10 @@ def _own_keys(records: Sequence[Record], every: Record) -> set[str | None]:
     found: set[str | None] = set()
     for name in every.keys:
         places = [record.keys[name].place for record in records if name in record.keys]
-        if len(places) == 1 or any(_unlike(*pair, len(every.keys)) for pair in combinations(places, 2)):
+        seen: Counter[frozenset[str]] = Counter()
+        for place in places:
+            seen[_types(place)] += place.count
+        if len(places) == 1 or any(_unlike(*pair, len(every.keys)) for pair in combinations(seen.items(), 2)):
             found.add(name)
     return found
 
@@ -231,7 +242,7 @@ def _is_seen_once(place: Place, record: Record) -> bool:
 
 def _are_alike(places: Collection[Place]) -> bool:
     """Return whether places have the same types; objects must also share most of their keys, always."""
-    if len({frozenset(_types(place)) for place in places}) > 1:
+    if len(set(map(_types, places))) > 1:
         return False
     records = [record for place in places for record in place.records.values()]
     if not records:
