@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from mcp.shared.exceptions import MCPError
 
 from halflap.upstream.connection import LOST, NOT_SENT
 
-if TYPE_CHECKING:
-    from mcp.shared.exceptions import MCPError
+T = TypeVar("T")
 
 CALL_ATTEMPTS = 3
 """How often a call is sent at most, even if it provably never arrived."""
@@ -22,9 +24,16 @@ STABLE_SECONDS = 30.0
 """Connections stable for this long reset the retry counter."""
 
 
-def may_repeat(failed: MCPError, *, repeatable: bool) -> bool:
-    """Return whether a failed request may be sent again: the server did not get it, or repeating it is harmless."""
-    return failed.code == NOT_SENT or (failed.code == LOST and repeatable)
+async def repeat(attempt: Callable[[], Awaitable[T]], *, repeatable: bool) -> T:
+    """Make a request, again if the server did not get it, or if repeating it is harmless."""
+    for attempts_left in reversed(range(CALL_ATTEMPTS)):
+        try:
+            return await attempt()
+        except MCPError as failed:
+            may_repeat = failed.code == NOT_SENT or (failed.code == LOST and repeatable)
+            if not may_repeat or not attempts_left:
+                raise
+    raise AssertionError("unreachable")
 
 
 class Backoff:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from halflap.upstream.connection import LOST, NOT_SENT, REFUSED, UNUSABLE, Hooks
 from halflap.upstream.lifecycle import Lifecycle, Status
 from halflap.upstream.log import ServerLog
 from halflap.upstream.questions import Pending
-from halflap.upstream.retry import CALL_ATTEMPTS, may_repeat
+from halflap.upstream.retry import repeat
 from halflap.upstream.signin import SignIn
 
 if TYPE_CHECKING:
@@ -66,13 +66,7 @@ class Upstream:
         return await self._owned.list()
 
     async def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        context: CallContext,
-        *,
-        repeatable: bool,
-        admit: Admit,
+        self, tool: str, arguments: Mapping[str, Any], context: CallContext, *, repeatable: bool, admit: Admit
     ) -> Result:
         """Call a tool; `repeatable` and `admit` as in `request`."""
         params = {"name": tool, "arguments": arguments}
@@ -80,13 +74,7 @@ class Upstream:
         return Result.from_wire(raw)
 
     async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        context: CallContext,
-        *,
-        repeatable: bool,
-        admit: Admit,
+        self, method: str, params: Mapping[str, Any], context: CallContext, *, repeatable: bool, admit: Admit
     ) -> dict[str, Any]:
         """Send a request on behalf of a client, and return the raw result.
 
@@ -110,40 +98,35 @@ class Upstream:
                 raise
             raise self._timeout(target, pending)
 
+        async def send() -> dict[str, Any]:
+            async with self._slot(target, context.deadline):
+                try:
+                    return await repeat(attempt, repeatable=repeatable)
+                except MCPError as failed:
+                    raise self._call_error(target, failed) from failed
+
         began = time.time()
         try:
-            raw = await self._repeated(attempt, target, context, repeatable=repeatable)
+            raw = await send()
         except SignInNeededError:
             sign_in = lifecycle.sign_in
             if sign_in is None or not await sign_in.sign_in_through_client(context, began):
                 raise
-            raw = await self._repeated(attempt, target, context, repeatable=repeatable)
+            raw = await send()
         if raw.get("resultType") == "input_required":
             raise InputRequiredError(target, raw)
         return raw
 
-    async def _repeated(
-        self,
-        attempt: Callable[[], Awaitable[dict[str, Any]]],
-        target: str,
-        context: CallContext,
-        *,
-        repeatable: bool,
-    ) -> dict[str, Any]:
-        """Make attempts as the retry policy allows, one call at a time per free slot."""
-        with anyio.move_on_at(context.deadline or math.inf) as waiting:
+    @asynccontextmanager
+    async def _slot(self, target: str, deadline: float | None) -> AsyncIterator[None]:
+        """Wait for one of the server's slots for concurrent calls, and hold it."""
+        with anyio.move_on_at(deadline or math.inf) as waiting:
             await self._slots.acquire()
         if waiting.cancelled_caught:
             message = f"{quote(target)} had to wait for other calls until the deadline; it was not sent."
             raise CallTimeoutError(self.name, message)
         try:
-            for attempts_left in reversed(range(CALL_ATTEMPTS)):
-                try:
-                    return await attempt()
-                except MCPError as failed:
-                    if not attempts_left or not may_repeat(failed, repeatable=repeatable):
-                        raise self._call_error(target, failed) from failed
-            raise AssertionError("unreachable")
+            yield
         finally:
             self._slots.release()
 
