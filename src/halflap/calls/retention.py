@@ -62,8 +62,7 @@ class Retention:
     async def enforce(self) -> Purged:
         """Delete traces that are too old or exceed the size, in small steps."""
         return await self._store.purge(
-            older_than=time.time() - self._traces.keep_days * _SECONDS_PER_DAY,
-            keep_bytes=self._keep_bytes,
+            older_than=time.time() - self._traces.keep_days * _SECONDS_PER_DAY, keep_bytes=self._keep_bytes
         )
 
     async def note_written(self, size: int) -> None:

@@ -17,13 +17,7 @@ from mcp.client._memory import InMemoryTransport
 
 from halflap.core.errors import SignInNeededError, UpstreamUnavailableError
 from halflap.upstream.announcements import Announcements
-from halflap.upstream.connection import (
-    Connection,
-    Failure,
-    Hooks,
-    Trouble,
-    explain,
-)
+from halflap.upstream.connection import Connection, Failure, Hooks, Trouble, explain
 from halflap.upstream.http import http_streams
 from halflap.upstream.listing import list_tools
 from halflap.upstream.questions import Questions

@@ -10,14 +10,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from halflap.calls.redact.scan import (
-    MARK,
-    OVERLAP,
-    Span,
-    find_in_code,
-    find_secrets,
-    is_secret_text,
-)
+from halflap.calls.redact.scan import MARK, OVERLAP, Span, find_in_code, find_secrets, is_secret_text
 from halflap.calls.redact.table import Sensitivity, sensitivity, words
 
 __all__ = ["Redactor"]

@@ -19,13 +19,7 @@ from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededErr
 from halflap.core.text import visible
 from halflap.core.values import CallContext, person_of
 from halflap.upstream.signin.credentials import Credentials, CredentialStore
-from halflap.upstream.signin.provider import (
-    PersonProvider,
-    client_provider,
-    renew,
-    revoke,
-    sign_in_client,
-)
+from halflap.upstream.signin.provider import PersonProvider, client_provider, renew, revoke, sign_in_client
 from halflap.upstream.signin.redirect import Redirect
 
 if TYPE_CHECKING:
@@ -34,10 +28,7 @@ if TYPE_CHECKING:
     from halflap.config import ServerConfig
 
 _PING = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
-_PING_HEADERS = {
-    "Accept": "application/json, text/event-stream",
-    "MCP-Protocol-Version": "2025-11-25",
-}
+_PING_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 _MAX_SHOWN = 500
 
 
