@@ -54,6 +54,12 @@ def test_no_part_of_a_secret_is_shown_where_the_log_is_cut(tmp_path: Path) -> No
     for after in (16 * 1024 - 30, 16 * 1024 - 20):
         log.append(b"\nsupersecretvalue99 said\n" + b"x" * after + b"\n")
         assert not any("secret" in line or "value99" in line for line in log.tail())
+    log.append(
+        b"-----BEGIN RSA PRIVATE KEY-----\n" + b"MIIEsecret/\n" * 40 + b"-----END RSA PRIVATE KEY-----\n"
+    )
+    log.append(b"x" * 16_200 + b"\nlast\n")
+    assert not any("secret" in line for line in log.tail(1_000))
+    assert log.tail(1) == ["last"]
 
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -101,6 +101,8 @@ class ServerLog:
         if len(data) >= _MEMORY_BYTES:
             # The beginning may be part of a secret, which redaction would not recognise.
             data = data.split(b"\n" if b"\n" in data[:-1] else b" ", 1)[-1]
+            key, end, rest = data.partition(b"-----END")
+            data = end + rest if end and b"-----BEGIN" not in key else data
         text = self.redact(clean(data.decode(errors="replace"), 2 * _MEMORY_BYTES))
         return [line[:_MAX_LINE] for line in text.splitlines()[-count:]]
 
