@@ -86,8 +86,8 @@ class _Examination:
     def __init__(self, question: dict[str, Any], tree: Tree) -> None:
         self._question = question
         self._tree = tree
-        self._guards = Guards(tree)
         self._probes = Probes()
+        self._guards = Guards(tree)
         self._records = [Record(*one) for one in question["records"]]
         self._reads = Reads(tree, self._guards, self._records, self._probes)
         self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
@@ -98,6 +98,7 @@ class _Examination:
         found = run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}")
         # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
         self._objections = [(one, first.nodes_at(one.place)) for one in found if one.rule != _SYNTAX]
+        self._guards.look({node for _, nodes in self._objections for node in nodes})
         judged = list(self._judge())
         if self._probes:
             edits = self._probes.edits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 
 from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
@@ -26,10 +26,11 @@ class Guards:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        self.is_rewritten = False
 
     @cached_property
     def mentioned(self) -> set[str]:
-        """The texts in the program other than keys that it reads or prints: it may put these keys in, or look for them."""
+        """The texts in the program that may be keys which it adds or looks for, and not only reads, prints or compares."""
         found: set[str] = set()
         for node in self._tree.nodes:
             match node:
@@ -45,47 +46,51 @@ class Guards:
         match parent:
             case ast.Subscript(ctx=ast.Load()) | ast.FormattedValue() | ast.JoinedStr() | ast.keyword():
                 return True
+            case ast.Compare(ops=operators):
+                return all(isinstance(one, ast.Eq | ast.NotEq) for one in operators)
             case ast.Dict():
                 # In a new dict the key says nothing about the value that is read; merged into another, it does.
                 return not isinstance(self._tree.parents[parent], ast.Call | ast.BinOp | ast.AugAssign)
-            case ast.Call(func=ast.Name()):
-                return True
-        return False
+        return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name)
 
-    @cached_property
-    def is_rewritten(self) -> bool:
-        """Whether the program puts things that its text does not name into values that it did not make."""
-        return any(not _is_named(put) for node in self._tree.nodes for put in self._put(node))
+    def look(self, objected: set[ast.AST]) -> None:
+        """Find out whether the program may put what its text does not name into values that tools returned.
 
-    def _put(self, node: ast.AST) -> Iterator[ast.expr]:
-        """Yield what a node adds to a value that the program did not make: a key, an item, or a whole dict."""
+        Then ty is wrong about these values, as it is about containers in which something does not fit by its own account.
+        """
+        self.is_rewritten = any(self._is_rewriting(node, objected) for node in self._tree.nodes)
+
+    def _is_rewriting(self, node: ast.AST, objected: set[ast.AST]) -> bool:
         match node:
-            case ast.Subscript(value=into, slice=key, ctx=ast.Store() | ast.Del()) if not self._is_own(into):
-                yield key
+            case ast.Subscript(value=into, slice=key, ctx=ast.Store() | ast.Del()):
+                added, are_items = [key], False
             case ast.AugAssign(
-                target=ast.Name() | ast.Attribute() as into, op=ast.BitOr() | ast.Add(), value=value
-            ):
-                if not (self._is_own(into) or isinstance(value, ast.Constant) or self._is_more(into, value)):
-                    yield value
-            case ast.Call(func=ast.Attribute(value=into, attr=method), args=given) if not self._is_own(into):
-                put = given[:1] if method in _MERGING else given if method in _ADDING else []
-                yield from (one for one in put if not self._is_more(into, one))
+                target=ast.Name() | ast.Attribute() as into, op=ast.Add() | ast.BitOr(), value=value
+            ) if not isinstance(value, ast.Constant):
+                added, are_items = [value], isinstance(node.op, ast.Add)
+            case ast.Call(func=ast.Attribute(value=into, attr=method), args=given):
+                are_items = method in _ADDING
+                added = given[:1] if method in _MERGING else given if are_items else []
+            case _:
+                return False
+        unnamed = [one for one in added if not _is_named(one)]
+        fits = objected.isdisjoint([node, into, *unnamed, *getattr(into, "args", ())])
+        return bool(unnamed) and not (fits and self._is_own(into, are_items=are_items))
 
-    def _is_own(self, node: ast.expr) -> bool:
-        """Return whether a value is certainly a container that the program made."""
-        bound = self._tree.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
-        values = [one.value for one in bound if not isinstance(self._tree.parents[one.node], ast.AugAssign)]
-        return all(map(_is_made, values or [node]))
+    def _is_own(self, value: ast.expr, *, are_items: bool) -> bool:
+        """Return whether a value is certainly a container that the program made, or a list in one."""
+        match value:
+            case ast.Name(id=name):
+                bound = self._tree.bindings.get(name, [])
+                return _are_made([one.value for one in bound if not self._is_augmented(one.node)])
+            case ast.Attribute(attr=name):
+                return _are_made(self._tree.attributes.get(name, []))
+            case ast.Subscript(value=outer) | ast.Call(func=ast.Attribute(value=outer, attr="setdefault")):
+                return are_items and self._is_own(outer, are_items=True)
+        return _is_made(value)
 
-    def _is_more(self, into: ast.expr, put: ast.expr) -> bool:
-        """Return whether a list gets more of what it began with: `rows = page["rows"]`, then `rows += page["rows"]`."""
-        bound = self._tree.bindings.get(into.id, []) if isinstance(into, ast.Name) else []
-        began = [one.value.slice for one in bound if isinstance(one.value, ast.Subscript)]
-        return (
-            isinstance(put, ast.Subscript)
-            and is_text(put.slice)
-            and ast.dump(put.slice) in map(ast.dump, began)
-        )
+    def _is_augmented(self, node: ast.AST) -> bool:
+        return isinstance(self._tree.parents[node], ast.AugAssign)
 
     def is_guarded(self, read: ast.Subscript | ast.Attribute) -> bool:
         """Return whether a read is only reached if it works, or its error is handled."""
@@ -125,6 +130,10 @@ class Guards:
 def _is_named(put: ast.expr) -> bool:
     """Return whether what is put in is a text, or a dict whose keys are: the program names them all."""
     return all(map(is_text, put.keys)) if isinstance(put, ast.Dict) else is_text(put)
+
+
+def _are_made(values: Sequence[ast.expr | None]) -> bool:
+    return bool(values) and all(map(_is_made, values))
 
 
 def _is_made(value: ast.expr | None) -> bool:

@@ -59,6 +59,15 @@ class Tree:
                 found.setdefault(name, []).append(Binding(node, value))
         return found
 
+    @cached_property
+    def attributes(self) -> dict[str, list[ast.expr | None]]:
+        """What is assigned to attributes, by their names, of whatever objects."""
+        found: dict[str, list[ast.expr | None]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(self._given(node))
+        return found
+
     def only_binding(self, node: ast.AST) -> Binding | None:
         """Return how a name gets its value, if there is just one way in the whole program."""
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
