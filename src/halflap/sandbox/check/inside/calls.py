@@ -12,7 +12,7 @@ from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
 from halflap.sandbox.check.inside.tree import Tree, is_text
 from halflap.sandbox.named import PREFIXES
 
-__all__ = ["tool_calls", "unawaited_calls", "unbound_names"]
+__all__ = ["ignored_calls", "tool_calls", "unbound_names"]
 
 _BY_TEXT = "call_tool"
 _MAX_INTEGER = 2**63
@@ -152,33 +152,26 @@ def unbound_names(tree: Tree) -> Iterator[tuple[str, Place]]:
 # Awaits -----------------------------------------------------------------------------------------------
 
 
-def unawaited_calls(tree: Tree) -> list[ast.Call]:
-    """Return the calls of coroutines that are never awaited though nothing fails for it; where it does, ty finds it."""
+def ignored_calls(tree: Tree) -> list[ast.Call]:
+    """Return the calls of what may be async functions whose value is dropped, printed or tested, which never fails."""
+    own = {node.name for node in tree.nodes if isinstance(node, ast.AsyncFunctionDef)}
     return [
         node
         for node in tree.nodes
-        if isinstance(node, ast.Call) and _makes_coroutine(tree, node) and _is_ignored(tree, node)
+        if isinstance(node, ast.Call)
+        and (tree.is_tool(node) or getattr(node.func, "attr", getattr(node.func, "id", None)) in own)
+        and _is_ignored(tree, node)
     ]
 
 
-def _makes_coroutine(tree: Tree, node: ast.AST | None) -> bool:
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            own = tree.functions.get(name)
-            is_own = isinstance(own, ast.AsyncFunctionDef) and not tree.is_generator(own)
-            return is_own or tree.is_tool(node)
-    return False
-
-
 def _is_ignored(tree: Tree, node: ast.Call) -> bool:
-    parent = tree.parents[node]
-    if not isinstance(parent, ast.Assign) or isinstance(tree.parents[parent], ast.ClassDef):
-        return isinstance(parent, ast.Expr) or _is_shown(tree, node)
-    target = parent.targets[0]
-    if len(parent.targets) > 1 or not isinstance(target, ast.Name) or target.id == "_":
-        return False
-    are_coroutines = all(_makes_coroutine(tree, one.value) for one in tree.bindings[target.id])
-    return are_coroutines and all(_is_shown(tree, load) for load in tree.loads.get(target.id, []))
+    match parent := tree.parents[node]:
+        case ast.Expr():
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]) if not isinstance(tree.parents[parent], ast.ClassDef):
+            is_only = len(tree.bindings[name]) == 1 and name != "_"
+            return is_only and all(_is_shown(tree, load) for load in tree.loads.get(name, []))
+    return _is_shown(tree, node)
 
 
 def _is_shown(tree: Tree, node: ast.expr) -> bool:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
-from halflap.sandbox.check.inside.calls import tool_calls, unawaited_calls, unbound_names
+from halflap.sandbox.check.inside.calls import ignored_calls, tool_calls, unbound_names
 from halflap.sandbox.check.inside.guards import Guards
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import AWAITABLE, Reads, Record, describe, not_awaited, source
+from halflap.sandbox.check.inside.reads import (
+    AWAITABLE,
+    COROUTINE,
+    Reads,
+    Record,
+    describe,
+    not_awaited,
+    source,
+)
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tree import Tree
 
@@ -28,6 +35,7 @@ _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
 _MAX_KEYS = 100
 _NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
+_OVERRIDE = re.compile(r"#\s*(type|ty):\s*ignore")
 RunTy = Callable[[str, str], list["Diagnostic"]]
 """Returns what ty reports about a program with these stubs."""
 
@@ -47,12 +55,12 @@ def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
     def counts(place: Place) -> bool:
         return ignored.isdisjoint(range(place.line, place.end_line + 1))
 
-    verdicts = _Examination(question, tree).verdicts(run_ty)
-    verdicts += [(node, not_awaited(ast.unparse(node))) for node in unawaited_calls(tree)]
-    findings = [(tree.place(node), _cut(verdict)) for node, verdict in verdicts]
-    findings.sort(key=lambda one: not one[1].certain)
+    found = [
+        (tree.place(node), _cut(verdict)) for node, verdict in _Examination(question, tree).verdicts(run_ty)
+    ]
+    found.sort(key=lambda one: not one[1].certain)
     return Answer(
-        [one for one in findings if counts(one[0])][:_MAX_FINDINGS],
+        [one for one in found if counts(one[0])][:_MAX_FINDINGS],
         [one for one in tool_calls(tree) if counts(one.at)],
         [one for one in unbound_names(tree) if counts(one[1])],
     )
@@ -80,14 +88,23 @@ def _parse(code: str) -> ast.Module:
     return module
 
 
+def _ignored_lines(tree: Tree, code: str) -> set[int]:
+    """Return the lines with `# type: ignore`, and all lines of a simple statement that ends in one."""
+    found = {number for number, line in enumerate(code.splitlines(), 1) if _OVERRIDE.search(line)}
+    for node in tree.nodes if found else ():
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno in found:
+            found.update(range(node.lineno, node.end_lineno))
+    return found
+
+
 class _Examination:
-    """Judges what ty objects to. Judged before the probes are answered, uses of values ask them."""
+    """Judges what ty objects to. Before the second run, the judgement only collects what has to be asked in it."""
 
     def __init__(self, question: dict[str, Any], tree: Tree) -> None:
         self._question = question
         self._tree = tree
-        self._probes = Probes()
         self._guards = Guards(tree)
+        self._probes = Probes()
         self._records = [Record(*one) for one in question["records"]]
         self._reads = Reads(tree, self._guards, self._records, self._probes)
         self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
@@ -95,23 +112,26 @@ class _Examination:
     def verdicts(self, run_ty: RunTy) -> list[tuple[Any, Verdict]]:
         code, plain = self._question["code"], as_plain_functions(self._tree)
         first = rewrite(code, self._tree, plain)
-        found = run_ty(first.text, f"{self._question['stubs']}\n{DECLARATIONS}")
         # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
-        self._objections = [(one, first.nodes_at(one.place)) for one in found if one.rule != _SYNTAX]
+        found = [
+            one for one in run_ty(first.text, self._question["stubs"] + DECLARATIONS) if one.rule != _SYNTAX
+        ]
+        self._objections = [(one, first.nodes_at(one.place)) for one in found]
         self._guards.look({node for _, nodes in self._objections for node in nodes})
         judged = list(self._judge())
         if self._probes:
             edits = self._probes.edits()
             both = {node: plain.get(node, []) + edits.get(node, []) for node in plain | edits}
             second = rewrite(code, self._tree, both)
-            stubs = f"{self._question['traced']}\n{DECLARATIONS}\n{self._probes.declarations()}"
-            self._probes.read(
-                second, [one.place for one in run_ty(second.text, stubs) if one.rule != _SYNTAX]
-            )
+            found = run_ty(second.text, self._question["traced"] + DECLARATIONS + self._probes.declarations())
+            self._probes.read(second, [one.place for one in found if one.rule != _SYNTAX])
             judged = list(self._judge())
         return judged
 
     def _judge(self) -> Iterator[tuple[Any, Verdict]]:
+        for call in ignored_calls(self._tree):
+            if self._probes.all_are(call, COROUTINE):
+                yield call, not_awaited(ast.unparse(call))
         for diagnostic, nodes in self._objections:
             node, verdict = self._about(nodes)
             if verdict is not None:
@@ -166,26 +186,3 @@ def _marked(node: Any) -> Any:
     """Return what to point at: of a read by key, the key."""
     is_key = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
     return node.slice if is_key and isinstance(node.slice.value, str) else node
-
-
-def _ignored_lines(tree: Tree, code: str) -> set[int]:
-    """Return the lines that `# type: ignore` is for: its own, and all of a simple statement that it ends."""
-    if "ignore" not in code:
-        return set()
-    try:
-        lines = {
-            token.start[0]
-            for token in tokenize.generate_tokens(io.StringIO(code).readline)
-            if token.type == tokenize.COMMENT and _overrides(token.string)
-        }
-    except (tokenize.TokenError, SyntaxError):
-        return set()
-    for node in tree.nodes:
-        if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno in lines:
-            lines.update(range(node.lineno, node.end_lineno))
-    return lines
-
-
-def _overrides(comment: str) -> bool:
-    parts = [part.replace(" ", "") for part in comment.split("#")]
-    return any(part.startswith(("type:ignore", "ty:ignore")) for part in parts)

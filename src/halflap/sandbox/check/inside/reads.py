@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["AWAITABLE", "Reads", "Record", "describe", "not_awaited", "source"]
+__all__ = ["AWAITABLE", "COROUTINE", "Reads", "Record", "describe", "not_awaited", "source"]
 
 AWAITABLE = ("Awaitable[Any]",)
-_COROUTINE = ("Coroutine[Any, Any, Any]",)
+COROUTINE = ("Coroutine[Any, Any, Any]",)
 _OBJECT = ("HalflapObject",)
 _LIST = ("HalflapList[Any]", "Sequence[HalflapObject | HalflapText | HalflapInteger | HalflapNumber]")
 _KINDS: dict[str, tuple[Types, type]] = {
@@ -80,7 +80,7 @@ class Reads:
         if not isinstance(read, ast.Subscript | ast.Attribute) or not isinstance(read.ctx, ast.Load):
             return None
         # A task can be given attributes; a coroutine cannot.
-        awaited = _COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
+        awaited = COROUTINE if isinstance(read, ast.Attribute) else AWAITABLE
         # An item of a container may have been awaited since.
         is_unawaited = not isinstance(read.value, ast.Subscript) and self._probes.all_are(read.value, awaited)
         found = self._judge(read, self._members(read.value))
