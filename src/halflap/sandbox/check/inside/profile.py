@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -30,7 +29,6 @@ QUESTION, ANSWER = b"Q", b"A"
 """What is to be examined, and what was found: JSON."""
 
 _IS_LINUX = sys.platform.startswith("linux")
-_STACK_BYTES = 16 * 1024 * 1024
 _OPEN_FILES = 128
 _PROCESSES = 128
 """Threads count; ty has nine."""
@@ -42,8 +40,8 @@ class Profile(server.Profile):
 
     _orders: dict[str, Any]
     _toolchain: Toolchain
-    _limits: dict[int, int]
-    _filters: tuple[bytes | None, bytes | None] = (None, None)
+    _limits: dict[int, tuple[int, int]]
+    _filters = (b"", b"")
     """For what examines, and for ty."""
     _has_landlock = False
 
@@ -60,35 +58,12 @@ class Profile(server.Profile):
 
     def _confine(self) -> locks.Confinement:
         orders = self._orders
-        none = (
-            resource.RLIMIT_FSIZE,
-            resource.RLIMIT_CORE,
-            resource.RLIMIT_MEMLOCK,
-            resource.RLIMIT_MSGQUEUE,
-        )
-        self._limits = {
-            resource.RLIMIT_AS: locks.address_space() + orders["memory_bytes"],
-            resource.RLIMIT_CPU: orders["cpu_seconds"],
-            resource.RLIMIT_STACK: _STACK_BYTES,
-            resource.RLIMIT_NOFILE: _OPEN_FILES,
-            **dict.fromkeys(none, 0),
-        }
-        if os.getuid() == 0:
-            # Counted over all that a user runs: a bound is possible for one who runs nothing else.
-            self._limits[resource.RLIMIT_NPROC] = _PROCESSES
-        trouble = "" if orders["seccomp"] else "switched off"
-        try:
-            if not trouble:
-                machine = orders["machine"]
-                self._filters = seccomp.build(machine), seccomp.build(machine, system_calls.TY)
-        except OSError as error:
-            trouble = str(error)
+        processes = _PROCESSES if os.getuid() == 0 else None
+        self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes)
+        self._filters = seccomp.build(orders["machine"]), seccomp.build(orders["machine"], system_calls.TY)
         found = locks.confine(orders, self._toolchain.leave_files)
         self._has_landlock = found.has_landlock
-        if trouble:
-            found.missing["seccomp"] = trouble
-        else:
-            found.layers.insert(0, "seccomp")
+        found.layers.insert(0, "seccomp")
         return found
 
     def child(self, channel: int) -> None:
@@ -130,14 +105,12 @@ class Profile(server.Profile):
         finally:
             os._exit(_NOT_STARTED)
 
-    def _lock(self, chosen: bytes | None, readable: list[tuple[int, int]]) -> None:
+    def _lock(self, chosen: bytes, readable: list[tuple[int, int]]) -> None:
         """Lock this process. A layer that was reported is put on, or it ends."""
         if self._orders["lockdown"] and _IS_LINUX:
             for number in (signal.SIGCHLD, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_DFL)
-            for which, value in self._limits.items():
-                locks.limit(which, value)
-            locks.lock({}, chosen, readable if self._has_landlock else None)
+            locks.lock(self._limits, chosen, readable if self._has_landlock else None)
 
     def close(self) -> None:
         self._toolchain.clear()

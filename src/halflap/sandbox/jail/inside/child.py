@@ -6,7 +6,6 @@ import contextlib
 import os
 import platform
 import random
-import resource
 import signal
 import socket
 import sys
@@ -21,7 +20,6 @@ __all__ = ["Profile"]
 _DESCRIPTOR = 3
 """The only open descriptor of a program: its channel."""
 _OPEN_FILES = 32
-_STACK_BYTES = 16 * 1024 * 1024
 
 
 class Profile(server.Profile):
@@ -46,7 +44,7 @@ class Profile(server.Profile):
         program.prepare()
         self._orders = orders
         self._filter = seccomp.build(orders["machine"])
-        self._limits = _limits(locks.address_space() + orders["memory_bytes"], orders["cpu_seconds"])
+        self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes=0)
         confinement = locks.confine(orders)
         self._has_landlock = confinement.has_landlock
         layers = ["seccomp", *confinement.layers]
@@ -96,17 +94,3 @@ def _reset_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-
-
-def _limits(memory_bytes: int, cpu_seconds: int) -> dict[int, tuple[int, int]]:
-    zero = (
-        resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE,
-    )  # fmt: skip
-    return {
-        resource.RLIMIT_AS: (memory_bytes, memory_bytes),
-        # A program can ignore the signal at the first limit, but not the one at the second.
-        resource.RLIMIT_CPU: (cpu_seconds, cpu_seconds + 1),
-        resource.RLIMIT_STACK: (_STACK_BYTES, _STACK_BYTES),
-        resource.RLIMIT_NOFILE: (_OPEN_FILES, _OPEN_FILES),
-        **dict.fromkeys(zero, (0, 0)),
-    }

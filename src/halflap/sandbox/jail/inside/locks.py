@@ -35,6 +35,8 @@ _NEW_NAMESPACES = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000
 """Mounts, host name, inter-process communication, users, processes, network."""
 _READ_ONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT = 1, 2, 4, 8, 32
 _RECURSIVE, _PRIVATE, _DETACH = 1 << 14, 1 << 18, 2
+_STACK_BYTES = 16 * 1024 * 1024
+_FORBIDDEN = (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_MEMLOCK, resource.RLIMIT_MSGQUEUE)
 _LANDLOCK_BENEATH = _LANDLOCK_VERSION = 1
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 """The number of Landlock's file rights since each version."""
@@ -119,17 +121,30 @@ class _Filter(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def limit(which: int, value: int) -> None:
-    """Lower a resource limit, unless it is lower already."""
-    _, hard = resource.getrlimit(which)
-    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(which, (most, most))
+def limits(
+    memory_bytes: int, cpu_seconds: int, open_files: int, processes: int | None
+) -> dict[int, tuple[int, int]]:
+    """Return the resource limits of a child, soft and hard; its memory counts on top of what this process has now.
 
-
-def address_space() -> int:
-    """Return how many bytes of address space this process has now."""
+    Processes are those of its user, so a user who runs anything else cannot be limited.
+    """
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    wanted = {
+        resource.RLIMIT_AS: pages * os.sysconf("SC_PAGE_SIZE") + memory_bytes,
+        # A program can ignore the signal at the soft limit, but not the one at the hard limit.
+        resource.RLIMIT_CPU: cpu_seconds + 1,
+        resource.RLIMIT_STACK: _STACK_BYTES,
+        resource.RLIMIT_NOFILE: open_files,
+        **dict.fromkeys(_FORBIDDEN, 0),
+    }
+    if processes is not None:
+        wanted[resource.RLIMIT_NPROC] = processes
+    found = {}
+    for which, value in wanted.items():
+        _, hard = resource.getrlimit(which)
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        found[which] = (min(cpu_seconds, most) if which == resource.RLIMIT_CPU else most, most)
+    return found
 
 
 # Identity ----------------------------------------------------------------------------------------------------
