@@ -78,9 +78,12 @@ def test_help_lists_the_commands_within_80_columns(asked: tuple[str, ...]) -> No
     assert max(map(len, commands.splitlines())) <= 80
 
 
-def test_every_code_is_explained_in_plain_text() -> None:
+def test_every_code_and_page_is_shown_as_plain_text() -> None:
     listed = json.loads(CliRunner().invoke(app, ["explain", "--json"]).stdout)
     assert sorted(one["code"] for one in listed) == sorted({*CODES, *rules()})
     out = CliRunner().invoke(app, ["explain", "[Usage]"]).stdout
     assert out.startswith("usage\n")
     assert "](" not in out
+    page = CliRunner().invoke(app, ["explain", "nets"]).stdout
+    assert page == CliRunner().invoke(app, ["explain", "nets.md"]).stdout
+    assert page.startswith("# ")
