@@ -145,7 +145,7 @@ def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
 
 
 def test_a_rule_that_does_not_exist_yet_is_a_doubt() -> None:
-    report = [Diagnostic("a-new-rule", Place(2, 1, 2, 1), "said otherwise")]
+    report = [Diagnostic("a-new-rule", Place(2, 1, 2, 2), "said otherwise")]
     found = examine(question(f"{CLOSED}x: int = 'a'"), lambda *_: report).findings
     assert [(one.rule, one.certain) for _, one in found] == [("a-new-rule", False)]
 

@@ -27,6 +27,8 @@ _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
 """The confidence that lineage alone gives at most."""
+_AT_A_TIME = 250
+"""Tools whose edges are computed without garbage collection."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
 
@@ -105,10 +107,11 @@ class Graph:
 
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
-        for tool in list(self.tools):
+        tools = list(self.tools)
+        for start in range(0, len(tools), _AT_A_TIME):
             with without_collection():
-                found = self._into(tool, best)
-            yield from found
+                some = [edge for one in tools[start : start + _AT_A_TIME] for edge in self._into(one, best)]
+            yield from some
 
     def _into(self, tool: str, best: int) -> Sequence[Edge]:
         sources = {tool, *self._named_or_seen(tool)}

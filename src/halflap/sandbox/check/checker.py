@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ _MOST_KEPT = 500
 _MOST_NAMED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Known:
     """What is known about a tool."""
 
@@ -85,7 +85,7 @@ class Checker:
         self._learned = learned
         """Returns the type that a tool was observed to return, and a version of it."""
         self._stubs: dict[tuple[str, str, bool, str], _Known] = {}
-        self._kept: dict[bytes, Checked] = {}
+        self._kept: dict[tuple[object, ...], Checked] = {}
 
     async def ready(self) -> Readiness:
         """Start the process that examines, and return the layers that confine it."""
@@ -99,7 +99,7 @@ class Checker:
         """Return the mistakes and doubts in a program, or why it could not be checked."""
         known = await self._known(code, principal)
         # What is suggested instead of a name depends on what exists for the principal.
-        key = _key(f"{principal}\0{code}", known.values())
+        key = (principal, sha256(code.encode("utf-8", "surrogatepass")).digest(), *known.values())
         if key in self._kept:
             return self._kept[key]
         try:
@@ -192,14 +192,6 @@ def _keep(kept: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     kept[key] = value
 
 
-def _key(code: str, known: Iterable[_Known]) -> bytes:
-    """Identify a program over these types, and how certain they are."""
-    made = sha256(code.encode("utf-8", "surrogatepass"))
-    for one in known:
-        made.update(f"\0{one.observed is None}\0{one.stub.text}".encode("utf-8", "surrogatepass"))
-    return made.digest()
-
-
 def _read(tool: Tool, learned: Type | None, *, breached: bool) -> _Known:
     schema = parse_schema(tool)
     # A declaration that results were seen to break is worth no more than what was observed.
@@ -224,11 +216,7 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
         "code": code,
         "stubs": write_stubs(stubs),
         "traced": f"{TRACED_TYPES}\n{write_stubs(one.traced for one in known.values())}",
-        "records": [
-            (one.name, one.tool, one.path, one.source, one.keys, one.closed, one.open)
-            for stub in stubs
-            for one in stub.records
-        ],
+        "records": [astuple(record) for stub in stubs for record in stub.records],
     }
 
 

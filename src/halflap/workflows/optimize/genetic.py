@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import plural
@@ -34,6 +33,13 @@ Reflect = Callable[[str], Mapping[str, str]]
 
 def is_installed() -> bool:
     return find_spec("gepa") is not None
+
+
+class _Quiet:
+    """A logger that drops everything: the library's default one prints to stdout."""
+
+    def log(self, message: str) -> None:
+        """Drop the message."""
 
 
 class _Adapter:
@@ -157,8 +163,7 @@ def genetic_search(search: Search, seed: int, reflect: Reflect | None = None) ->
         track_best_outputs=False,
         max_metric_calls=search.budget * len(_OBJECTIVES),
         stop_callbacks=[NoImprovementStopper(_PATIENCE)],
-        # The default logger prints to stdout.
-        logger=SimpleNamespace(log=lambda _: None),
+        logger=_Quiet(),
         seed=seed,
         raise_on_exception=True,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +15,6 @@ from halflap.sandbox.named import PREFIXES
 __all__ = ["ignored_calls", "tool_calls", "unbound_names"]
 
 _BY_TEXT = "call_tool"
-_MAX_INTEGER = 2**63
 _CONDITIONAL = (
     ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda,
 )  # fmt: skip
@@ -34,27 +33,34 @@ def tool_calls(tree: Tree) -> Iterator[ToolCall]:
     """Yield every call of a tool, by its name as a function or as the text that `call_tool` takes."""
     for node in tree.nodes:
         match node:
-            case ast.Call(func=ast.Name(id=name), args=given) if tree.is_tool(node):
-                yield _call(tree, node, name, [("", one, one) for one in given])
-            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(name)), *given]):
+            case ast.Call(func=ast.Name(id=name), args=given, keywords=named) if tree.is_tool(node):
+                yield _call(tree, node, name, [*(("", one) for one in given), *_named(named)])
+            case ast.Call(
+                func=ast.Name(id=function), args=[ast.Constant(value=str(name)), *given], keywords=named
+            ):
                 if function == _BY_TEXT and _BY_TEXT not in tree.bindings:
-                    yield _call(tree, node, name, [(None, one, one) for one in given])
+                    if not given and [one.arg for one in named] == ["arguments"]:
+                        # The keyword by which MCP's own `call_tool` takes them all.
+                        given, named = [named[0].value], []
+                    yield _call(tree, node, name, [*((None, one) for one in given), *_named(named)])
+
+
+def _named(keywords: list[ast.keyword]) -> list[tuple[str | None, ast.expr | ast.keyword]]:
+    return [(one.arg, one) for one in keywords]
 
 
 def _call(
-    tree: Tree, node: ast.Call, name: str, given: list[tuple[str | None, ast.expr, ast.expr]]
+    tree: Tree, node: ast.Call, name: str, given: list[tuple[str | None, ast.expr | ast.keyword]]
 ) -> ToolCall:
+    """Describe a call; `given` has the arguments by name, and None for a dict of arguments."""
     arguments: list[Argument] = []
     more = False
-    named: list[tuple[str | None, ast.AST, ast.expr]] = [(one.arg, one, one.value) for one in node.keywords]
-    if not (tree.is_tool(node) or given) and [one.arg for one in node.keywords] == ["arguments"]:
-        # The keyword by which MCP's own `call_tool` takes them all.
-        named = [(None, one.value, one.value) for one in node.keywords]
-    for argument, at, value in [*given, *named]:
+    for argument, at in given:
+        value = at.value if isinstance(at, ast.keyword) else at
+        read = _read_only(tree, value)
         if argument is not None and not isinstance(value, ast.Starred):
             arguments.append(Argument(argument, tree.place(at), _values(tree, node, at, value)))
-        elif isinstance(read := _read_only(tree, value), ast.Dict) and all(map(is_text, read.keys)):
-            # A dict written out in the program counts as the arguments in it.
+        elif isinstance(read, ast.Dict) and all(map(is_text, read.keys)):
             for key, inner in zip(read.keys, read.values, strict=True):
                 assert isinstance(key, ast.Constant)
                 arguments.append(Argument(str(key.value), tree.place(key), _values(tree, node, key, inner)))
@@ -86,12 +92,12 @@ def _values(tree: Tree, call: ast.Call, at: ast.AST, value: ast.expr) -> list[tu
     """Return the values that an argument certainly gets, each with its place; none if that depends on the run."""
     bound, loop = tree.only_binding(value), tree.loop_over(value)
     try:
-        if bound is None or isinstance(bound.value, ast.Constant):
-            return [(_json(value if bound is None or bound.value is None else bound.value), tree.place(at))]
-        if loop is not None and _is_reached(tree, call, loop):
-            listed = _read_only(tree, loop.iter)
-            if isinstance(listed, ast.List | ast.Tuple | ast.Set):
-                return [(_json(one), tree.place(one)) for one in listed.elts]
+        if loop is None:
+            known = bound.value if bound and isinstance(bound.value, ast.Constant) else value
+            return [(_json(known), tree.place(at))]
+        listed = _read_only(tree, loop.iter)
+        if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
+            return [(_json(one), tree.place(one)) for one in listed.elts]
     except (ValueError, TypeError):
         pass
     return []
@@ -104,34 +110,20 @@ def _is_reached(tree: Tree, call: ast.Call, loop: ast.For | ast.comprehension) -
     if body not in around:
         return False
     between = around[: around.index(body)]
-    leaves = any(isinstance(node, _LEAVING) for node in ast.walk(body))
-    filters = isinstance(loop, ast.comprehension) and any(
-        one.ifs for one in ast.walk(body) if isinstance(one, ast.comprehension)
+    within = list(ast.walk(body))
+    is_filtered = isinstance(loop, ast.comprehension) and any(getattr(one, "ifs", None) for one in within)
+    return not (
+        is_filtered
+        or any(isinstance(one, _LEAVING) for one in within)
+        or any(isinstance(one, _CONDITIONAL) for one in between)
     )
-    return not (leaves or filters or any(isinstance(one, _CONDITIONAL) for one in between))
 
 
 def _json(node: ast.expr) -> Any:
-    """Return the JSON value that an expression writes out, or raise `ValueError`."""
+    """Return the JSON value that an expression writes out; raise `ValueError` or `TypeError` if there is none."""
     value = ast.literal_eval(node)
-    if not _is_json(value):
-        raise ValueError(value)
+    json.dumps(value, allow_nan=False)
     return value
-
-
-def _is_json(value: Any) -> bool:
-    match value:
-        case None | bool() | str():
-            return True
-        case int():
-            return -_MAX_INTEGER <= value < _MAX_INTEGER
-        case float():
-            return math.isfinite(value)
-        case list() | tuple():
-            return all(map(_is_json, value))
-        case dict():
-            return all(isinstance(key, str) and _is_json(one) for key, one in value.items())
-    return False
 
 
 def unbound_names(tree: Tree) -> Iterator[tuple[str, Place]]:

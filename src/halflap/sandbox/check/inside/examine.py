@@ -13,13 +13,10 @@ from halflap.sandbox.check.inside.calls import ignored_calls, tool_calls, unboun
 from halflap.sandbox.check.inside.guards import Guards
 from halflap.sandbox.check.inside.probes import Probes
 from halflap.sandbox.check.inside.reads import (
-    AWAITABLE,
     COROUTINE,
     Reads,
     Record,
-    describe,
     not_awaited,
-    source,
 )
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tree import Tree
@@ -34,7 +31,6 @@ _SYNTAX = "invalid-syntax"
 _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
 _MAX_KEYS = 100
-_NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
 _OVERRIDE = re.compile(r"#\s*(type|ty):\s*ignore")
 RunTy = Callable[[str, str], list["Diagnostic"]]
 """Returns what ty reports about a program with these stubs."""
@@ -133,52 +129,40 @@ class _Examination:
             if self._probes.all_are(call, COROUTINE):
                 yield call, not_awaited(ast.unparse(call))
         for diagnostic, nodes in self._objections:
-            node, verdict = self._about(nodes)
-            if verdict is not None:
-                is_meant = verdict.name in self._guards.mentioned or self._reads.is_excused(node)
-                if verdict.certain or not is_meant:
-                    yield _marked(node), verdict
+            certain = [(_marked(node), self._reads.verdict(node)) for node in self._near(nodes)]
+            found = next(((node, verdict) for node, verdict in certain if verdict is not None), None)
+            if found is not None:
+                yield found
             elif nodes and not self._is_quiet(nodes):
                 yield nodes[0], Verdict(False, diagnostic.rule, self._readable(diagnostic.message))
 
-    def _about(self, nodes: Sequence[ast.AST]) -> tuple[ast.AST | None, Verdict | None]:
-        """Return the use that ty objects to and the verdict on it: a certain one, if there is."""
-        around = [*nodes, *(self._tree.parents[node] for node in nodes if node in self._tree.parents)]
-        around += [child for node in nodes for child in ast.iter_child_nodes(node)]
-        judged = [(node, self._reads.verdict(node)) for node in dict.fromkeys(around)]
-        judged += [(node, self._unawaited(node)) for node in around]
-        known = [(node, verdict) for node, verdict in judged if verdict is not None]
-        return next((one for one in known if one[1].certain), known[0] if known else (None, None))
-
-    def _unawaited(self, node: ast.AST) -> Verdict | None:
-        """Judge a value that ty objects to by itself or in an operation: what has to be awaited makes that fail."""
-        parent = self._tree.parents.get(node)
-        is_value = isinstance(node, ast.Name) and not isinstance(parent, ast.Attribute)
-        is_call = isinstance(node, ast.Call) and isinstance(parent, _NEEDING_A_VALUE)
-        if not isinstance(node, ast.expr) or not (is_value or is_call):
-            return None
-        return not_awaited(source(node)) if self._probes.all_are(node, AWAITABLE) else None
+    def _near(self, nodes: Sequence[ast.AST]) -> list[ast.AST]:
+        """Return the nodes, and those directly around and within them."""
+        around = [self._tree.parents[node] for node in nodes if node in self._tree.parents]
+        return [
+            *dict.fromkeys(
+                [*nodes, *around, *(child for node in nodes for child in ast.iter_child_nodes(node))]
+            )
+        ]
 
     def _is_quiet(self, nodes: Sequence[ast.AST]) -> bool:
         """Return whether there is nothing to say about an objection unless it is certain.
 
-        It is to a key that the program puts in, or computes, or to an argument of a tool, which may well fit.
+        It is to a key that the program may put in, or computes, or to an argument of a tool, which may well fit.
         """
         for node in nodes:
             around = [node, *self._tree.around(node)[:2]]
             if any(self._tree.is_tool(one) and getattr(one, "func", None) is not node for one in around[1:]):
                 return True
-            keyed = next((one for one in around[:2] if isinstance(one, ast.Subscript)), None)
-            if keyed is not None and not (
-                isinstance(keyed.ctx, ast.Load) and isinstance(keyed.slice, ast.Constant)
-            ):
+            read = next((one for one in around[:2] if isinstance(one, ast.Subscript | ast.Attribute)), None)
+            if read is not None and self._guards.is_meant(read):
                 return True
         return False
 
     def _readable(self, message: str) -> str:
         """Return a message of ty's without our names of objects."""
         for record in sorted(self._records, key=lambda one: -len(one.name)):
-            message = message.replace(record.name, describe(record))
+            message = message.replace(record.name, str(record))
         return message
 
 

@@ -82,15 +82,32 @@ class Guards:
         match value:
             case ast.Name(id=name):
                 bound = self._tree.bindings.get(name, [])
-                return _are_made([one.value for one in bound if not self._is_augmented(one.node)])
+                return _are_made([one.value for one in bound if not one.is_augmented])
             case ast.Attribute(attr=name):
                 return _are_made(self._tree.attributes.get(name, []))
             case ast.Subscript(value=outer) | ast.Call(func=ast.Attribute(value=outer, attr="setdefault")):
                 return are_items and self._is_own(outer, are_items=True)
         return _is_made(value)
 
-    def _is_augmented(self, node: ast.AST) -> bool:
-        return isinstance(self._tree.parents[node], ast.AugAssign)
+    def is_meant(self, use: ast.Subscript | ast.Attribute) -> bool:
+        """Return whether a key is computed, or one that the program puts in or looks for."""
+        if isinstance(use, ast.Subscript):
+            is_read = isinstance(use.ctx, ast.Load) and isinstance(use.slice, ast.Constant)
+            if not is_read or getattr(use.slice, "value", None) in self.mentioned:
+                return True
+        return self.may_be_changed(use)
+
+    def may_be_changed(self, read: ast.Subscript | ast.Attribute) -> bool:
+        """Return whether the value may hold more than the tool put there."""
+        if self.is_rewritten and not isinstance(read.value, ast.Await):
+            return True
+        root = read.value
+        while isinstance(root, ast.Subscript):
+            if isinstance(root.slice, ast.Constant) and root.slice.value in self.mentioned:
+                return True
+            root = root.value
+        # Any method may have changed an attribute in the meantime.
+        return isinstance(root, ast.Attribute)
 
     def is_guarded(self, read: ast.Subscript | ast.Attribute) -> bool:
         """Return whether a read is only reached if it works, or its error is handled."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.tree import Positions, Tree
@@ -13,7 +13,7 @@ from halflap.sandbox.check.inside.tree import Positions, Tree
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.answer import Place
 
-__all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "call", "name", "rewrite"]
+__all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "rewrite"]
 
 DECLARATIONS = """
 from collections.abc import Coroutine
@@ -31,11 +31,15 @@ Edits = dict[ast.AST, list["Callable[[Any], ast.AST]"]]
 class Rewritten:
     """A rewritten program."""
 
-    def __init__(self, text: str, nodes: Mapping[Place, list[ast.AST]], parsed: ast.Module) -> None:
-        self.text = text
-        self.parsed = parsed
+    def __init__(self, changed: ast.Module, originals: Mapping[ast.AST, ast.AST]) -> None:
+        self.text = ast.unparse(changed)
+        self.parsed = ast.parse(self.text)
         """The text, parsed again."""
-        self._nodes = nodes
+        self._nodes: dict[Place, list[ast.AST]] = defaultdict(list)
+        place = Positions(self.text).place
+        for written, read in zip(ast.walk(changed), ast.walk(self.parsed), strict=True):
+            if written in originals and isinstance(read, ast.expr | ast.keyword | ast.stmt):
+                self._nodes[place(read)].append(originals[written])
 
     def nodes_at(self, place: Place) -> list[ast.AST]:
         """Return the nodes of the original that are written at a place, or the smallest one around it."""
@@ -49,31 +53,23 @@ class Rewritten:
 def rewrite(code: str, tree: Tree, edits: Edits) -> Rewritten:
     """Write a program with edits. Raises `RecursionError` for one that is nested too deeply."""
     copy = ast.parse(code)
-    originals = dict(zip(ast.walk(copy), tree.nodes, strict=True))
-    changed = ast.fix_missing_locations(_Editor(originals, edits).visit(copy))
-    text = ast.unparse(changed)
-    parsed = ast.parse(text)
-    positions = Positions(text)
-    nodes: dict[Place, list[ast.AST]] = defaultdict(list)
-    for written, read in zip(ast.walk(changed), ast.walk(parsed), strict=True):
-        original = originals.get(written)
-        if original is not None and isinstance(read, ast.expr | ast.keyword | ast.stmt):
-            nodes[positions.place(read)].append(original)
-    return Rewritten(text, nodes, parsed)
+    editor = _Editor(dict(zip(ast.walk(copy), tree.nodes, strict=True)), edits)
+    return Rewritten(ast.fix_missing_locations(editor.visit(copy)), editor.originals)
 
 
 class _Editor(ast.NodeTransformer):
-    def __init__(self, originals: Mapping[ast.AST, ast.AST], edits: Edits) -> None:
-        self._originals = originals
+    def __init__(self, originals: dict[ast.AST, ast.AST], edits: Edits) -> None:
+        self.originals = originals
         self._edits = edits
 
     def visit(self, node: ast.AST) -> Any:
         changed: Any = self.generic_visit(node)
         if isinstance(changed, ast.JoinedStr):
             # Only the values matter to ty; before Python 3.12 their places in the text were unreliable.
-            changed = call("halflap_text", *_formatted(changed))
-        for change in self._edits.get(self._originals[node], ()):
+            changed = _call("halflap_text", *_formatted(changed))
+        for change in self._edits.get(self.originals[node], ()):
             changed = change(changed)
+        self.originals[changed] = self.originals[node]
         return changed
 
 
@@ -82,24 +78,25 @@ def _formatted(text: ast.JoinedStr) -> list[ast.expr]:
     return [part for one in values for part in (one.value, one.format_spec) if part is not None]
 
 
-def name(text: str) -> ast.Name:
-    return ast.Name(text, ast.Load())
-
-
-def call(function: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(name(function), list(arguments), [])
+def _call(function: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
 def as_plain_functions(tree: Tree) -> Edits:
-    """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return."""
+    """Make async functions plain ones whose calls return a coroutine: ty infers only what plain functions return.
+
+    Left alone are methods, generators, decorated functions, and names with other uses.
+    """
     edits: Edits = {}
-    for function in tree.functions.values():
+    for function in tree.nodes:
         if (
             isinstance(function, ast.AsyncFunctionDef)
-            and not function.returns
-            and not tree.is_generator(function)
+            and not (function.returns or function.decorator_list or hasattr(builtins, function.name))
+            and not isinstance(tree.parents[function], ast.ClassDef)
+            and not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function))
+            and len(tree.bindings[function.name]) == 1
+            and all(map(tree.is_called, loads := tree.loads.get(function.name, [])))
         ):
             edits[function] = [lambda made: ast.FunctionDef(**dict(ast.iter_fields(made)))]
-            for load in tree.loads.get(function.name, []):
-                edits[tree.parents[load]] = [partial(call, "halflap_started")]
+            edits |= {tree.parents[load]: [lambda made: _call("halflap_started", made)] for load in loads}
     return edits

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from halflap.sandbox.check.inside.answer import Place
@@ -13,6 +13,7 @@ from halflap.sandbox.named import PREFIXES
 __all__ = ["FUNCTIONS", "Positions", "Tree", "is_text"]
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Positions:
@@ -24,8 +25,8 @@ class Positions:
 
     def place(self, node: Any) -> Place:
         """Return where an expression, a keyword or a statement is."""
-        start, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
-        return Place(start[0], self._column(*start), end[0], self._column(*end))
+        line, end = node.lineno, node.end_lineno
+        return Place(line, self._column(line, node.col_offset), end, self._column(end, node.end_col_offset))
 
     def _column(self, line: int, offset: int) -> int:
         text = self._lines[line - 1]
@@ -40,6 +41,8 @@ class Binding(NamedTuple):
     node: ast.AST
     value: ast.expr | None
     """Its value, where that is an expression: `x = …`, `(x := …)`."""
+    is_augmented: bool
+    """It had a value before: `x += …`."""
 
 
 class Tree:
@@ -56,7 +59,9 @@ class Tree:
         found: dict[str, list[Binding]] = {}
         for node in self.nodes:
             for name, value in self._bound(node):
-                found.setdefault(name, []).append(Binding(node, value))
+                found.setdefault(name, []).append(
+                    Binding(node, value, isinstance(self.parents[node], ast.AugAssign))
+                )
         return found
 
     @cached_property
@@ -75,10 +80,20 @@ class Tree:
 
     def loop_over(self, node: ast.AST) -> ast.For | ast.comprehension | None:
         """Return the loop whose variable a name is, if that is all that it is."""
-        if (bound := self.only_binding(node)) is not None:
-            match self.parents.get(bound.node):
-                case ast.For() | ast.comprehension() as loop if loop.target is bound.node:
-                    return loop
+        if not isinstance(node, ast.Name):
+            return None
+        for inner, outer in pairwise([node, *self.around(node)]):
+            if isinstance(outer, (*FUNCTIONS, ast.ClassDef)):
+                break
+            if isinstance(outer, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
+                # In the value of a comprehension, its variables hide others.
+                for loop in outer.generators:
+                    if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
+                        return loop
+        bound = self.only_binding(node)
+        parent = self.parents[bound.node] if bound else None
+        if isinstance(parent, ast.For | ast.comprehension) and bound and parent.target is bound.node:
+            return parent
         return None
 
     @cached_property
@@ -90,32 +105,9 @@ class Tree:
                 found.setdefault(node.id, []).append(node)
         return found
 
-    @cached_property
-    def functions(self) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
-        """The functions, no methods, that are undecorated and only ever called, by a name that means nothing else."""
-        return {
-            node.name: node
-            for node in self.nodes
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and not isinstance(self.parents[node], ast.ClassDef)
-            and not node.decorator_list
-            and not hasattr(builtins, node.name)
-            and len(self.bindings[node.name]) == 1
-            and all(self.is_called(load) for load in self.loads.get(node.name, []))
-        }
-
     def is_called(self, node: ast.AST) -> bool:
         call = self.parents[node]
         return isinstance(call, ast.Call) and call.func is node
-
-    def is_generator(self, function: ast.AST) -> bool:
-        return any(
-            isinstance(node, ast.Yield | ast.YieldFrom) and self.function_around(node) is function
-            for node in ast.walk(function)
-        )
-
-    def function_around(self, node: ast.AST) -> ast.AST | None:
-        return next((one for one in self.around(node) if isinstance(one, FUNCTIONS)), None)
 
     def around(self, node: ast.AST) -> list[ast.AST]:
         """Return everything that a node is in, innermost first."""
