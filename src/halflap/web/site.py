@@ -82,8 +82,8 @@ class Site:
         self.gateway = gateway
         self.templates = templates
         self.tasks = Tasks()
-        self.kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
-        """Whether the output of each tool is declared, learned or unknown."""
+        self.output_kinds: Shared[dict[str, str]] = Shared(self._kinds, 5.0)
+        """Whether the output of each tool is `declared`, `learned` or `unknown`."""
         self.health: Shared[dict[str, Any]] = Shared(self._health, 3.0)
         self.edges: Shared[Sequence[Edge]] = Shared(self._edges, 30.0)
         self.jobs = Jobs(gateway.config.workflows.timeout_seconds)
@@ -128,7 +128,7 @@ class Visit:
         return self.gateway.parts.calls.policy.profile_of(self.session.principal) is not None
 
     @property
-    def sees(self) -> str | None:
+    def only_principal(self) -> str | None:
         """The principal whose runs and calls are shown. The owner sees all, as on the command line."""
         return None if self.is_owner else self.session.principal
 

@@ -30,7 +30,7 @@ async def catalogue(visit: Visit) -> Response:
     query, server, known = visit.query("q"), visit.query("server"), visit.query("known")
     start = int(visit.query("from")) if visit.query("from").isdecimal() else 0
     snapshot = visit.gateway.snapshot
-    kinds = await visit.site.kinds.get() or {}
+    kinds = await visit.site.output_kinds.get() or {}
     if query:
         hits = await visit.gateway.search(query, limit=_FOUND, server=server or None)
         names = [hit.name for hit in hits]
@@ -68,7 +68,7 @@ def _row(visit: Visit, tool: Tool, kinds: dict[str, str]) -> dict[str, Any]:
 async def one_tool(visit: Visit) -> Response:
     tool = visit.gateway.snapshot.find(visit.path("name"))
     described = await visit.gateway.inspect(tool.name)
-    calls = await visit.gateway.recent_calls(_RECENT, tool=tool.name, principal=visit.sees, values=False)
+    calls = await visit.gateway.recent_calls(_RECENT, tool=tool.name, principal=visit.only_principal, values=False)
     known = await visit.gateway.learned.of(tool) if described.get("observations") else None
     input_tree, output_tree = await asyncio.to_thread(_trees, described, known)
     policy = visit.gateway.parts.calls.policy

@@ -32,7 +32,7 @@ _WRONG_LINE = re.compile(r'^(?:  File "program\.py", )?line (\d+)', re.MULTILINE
 
 async def history(visit: Visit) -> Response:
     before = _number(visit.query("before"))
-    runs = await visit.gateway.runs(_PAGE + 1, principal=visit.sees, before=before)
+    runs = await visit.gateway.runs(_PAGE + 1, principal=visit.only_principal, before=before)
     values: dict[str, Any] = {
         "runs": [(run, _first_line(run.code or "")) for run in runs[:_PAGE]],
         "older": runs[_PAGE - 1].started_at if len(runs) > _PAGE else None,
@@ -55,7 +55,7 @@ def _number(text: str) -> float | None:
 
 
 async def one_run(visit: Visit) -> Response:
-    run, calls = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    run, calls = await visit.gateway.run(visit.path("id"), visit.only_principal, values=False)
     values = await asyncio.to_thread(_described, visit, run, calls)
     return visit.render("run_live.html" if visit.is_fragment else "run.html", **values)
 
@@ -133,7 +133,7 @@ def _call_lines(code: str, names: set[str], *, has_lines: bool) -> dict[str, tup
 
 
 async def one_call(visit: Visit) -> Response:
-    call = await (await visit.gateway.records()).call(visit.path("id"), principal=visit.sees)
+    call = await (await visit.gateway.records()).call(visit.path("id"), principal=visit.only_principal)
     if call is None:
         raise RunNotFoundError(visit.path("id"))
     return visit.render("call.html", call=call, name=tool_names(visit, [call])[0])
@@ -141,7 +141,7 @@ async def one_call(visit: Visit) -> Response:
 
 async def post_check(visit: Visit) -> Response:
     """Check a run's program again, with the present schemas."""
-    run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    run, _ = await visit.gateway.run(visit.path("id"), visit.only_principal, values=False)
     checked = await visit.gateway.check(run.code or "")
     return visit.render("checked.html", run=run, checked=checked)
 
@@ -149,7 +149,7 @@ async def post_check(visit: Visit) -> Response:
 async def post_save(visit: Visit) -> Response:
     """Save a run's program as a script."""
     visit.expect_owner()
-    run, _ = await visit.gateway.run(visit.path("id"), visit.sees, values=False)
+    run, _ = await visit.gateway.run(visit.path("id"), visit.only_principal, values=False)
     name = visit.form.get("name", "").strip()
     if not name or not run.code:
         raise UsageError("A script needs a name and a program.")

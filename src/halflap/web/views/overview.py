@@ -39,7 +39,7 @@ async def _live(visit: Visit) -> dict[str, Any]:
     servers, outputs = health["servers"], health["outputs"]
     if visit.has_profile:
         # No findings: they may name tools outside the profile, and only the owner can act on them.
-        tools, kinds = visit.gateway.snapshot.by_server, await visit.site.kinds.get() or {}
+        tools, kinds = visit.gateway.snapshot.by_server, await visit.site.output_kinds.get() or {}
         servers = [
             {**one, "tools": len(tools.get(one["name"], ()))}
             for one in servers
@@ -66,14 +66,14 @@ async def _activity(visit: Visit) -> Activity | None:
     limit = visit.gateway.config.execution.max_output_bytes
     try:
         records = await visit.gateway.records()
-        return await records.activity(since, 60.0, MINUTES, output_limit=limit, principal=visit.sees)
+        return await records.activity(since, 60.0, MINUTES, output_limit=limit, principal=visit.only_principal)
     except StoreError:
         return None
 
 
 async def _latest(visit: Visit) -> list[tuple[CallRecord, str]]:
     try:
-        calls = await visit.gateway.recent_calls(_LATEST, principal=visit.sees, values=False)
+        calls = await visit.gateway.recent_calls(_LATEST, principal=visit.only_principal, values=False)
     except StoreError:
         return []
     return [*zip(calls, tool_names(visit, calls), strict=True)]
