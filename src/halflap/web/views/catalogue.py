@@ -68,7 +68,9 @@ def _row(visit: Visit, tool: Tool, kinds: dict[str, str]) -> dict[str, Any]:
 async def one_tool(visit: Visit) -> Response:
     tool = visit.gateway.snapshot.find(visit.path("name"))
     described = await visit.gateway.inspect(tool.name)
-    calls = await visit.gateway.recent_calls(_RECENT, tool=tool.name, principal=visit.only_principal, values=False)
+    calls = await visit.gateway.recent_calls(
+        _RECENT, tool=tool.name, principal=visit.only_principal, values=False
+    )
     known = await visit.gateway.learned.of(tool) if described.get("observations") else None
     input_tree, output_tree = await asyncio.to_thread(_trees, described, known)
     policy = visit.gateway.parts.calls.policy

@@ -66,7 +66,9 @@ async def _activity(visit: Visit) -> Activity | None:
     limit = visit.gateway.config.execution.max_output_bytes
     try:
         records = await visit.gateway.records()
-        return await records.activity(since, 60.0, MINUTES, output_limit=limit, principal=visit.only_principal)
+        return await records.activity(
+            since, 60.0, MINUTES, output_limit=limit, principal=visit.only_principal
+        )
     except StoreError:
         return None
 
