@@ -12,22 +12,12 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from backfill.logs import lines, trace, traces
+from backfill.logs import traces
 from cli.program import configure, environment, halflap
 from support import HALFLAP, PATIENCE, eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_what_was_learned_can_be_forgotten_and_read_again(home: Path) -> None:
-    (home / "bare.jsonl").write_bytes(lines(*(trace(number, tool="get_order") for number in range(5))))
-    assert halflap("backfill", "bare.jsonl", "-s", "wrong", home=home).code == 0
-    forget = ("schema", "forget", "--origin", "backfill")
-    assert halflap(*forget, home=home).code == 2
-    assert halflap(*forget, "--yes", home=home).code == 0
-    right = halflap("backfill", "bare.jsonl", "-s", "right", "--json", home=home)
-    assert [(tool["server"], tool["observations"]) for tool in right.json["tools"]] == [("right", 5)]
 
 
 def unread(pipe: IO[bytes] | None) -> int:

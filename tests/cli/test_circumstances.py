@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,20 +84,3 @@ def test_ctrl_c_ends_a_list_that_waits_and_leaves_no_process(tmp_path: Path) -> 
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
         assert eventually(lambda: not any(alive(pid) for pid in children))
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_it_loads_shows_no_traceback(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys\n"
-        "class Interrupting:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'halflap.gateway': os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupting())\n"
-        "from halflap.cli import main\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "list"], capture_output=True, env=environment(tmp_path), check=False
-    )
-    assert (done.returncode, done.stderr) == (130, b"")

@@ -51,10 +51,6 @@ def test_a_list_in_a_pipe_is_a_line_for_each_callable_tool(place: Path) -> None:
     assert lines[0] == f"{ADD}\tAdd two numbers."
 
 
-def test_inspect_shows_what_a_tool_takes_and_returns(place: Path) -> None:
-    assert "- a (integer, required)" in halflap("inspect", *CONFIG, "add", home=place).out
-
-
 def test_call_prints_the_result(place: Path) -> None:
     def call(*words: str, stdin: bytes = b"") -> Done:
         return halflap("call", *CONFIG, *words, home=place, stdin=stdin)
@@ -82,15 +78,12 @@ def test_help_lists_the_commands_within_80_columns(asked: tuple[str, ...]) -> No
     assert max(map(len, commands.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("words", [(), ("schema",)])
-def test_without_a_command_there_is_help(words: tuple[str, ...], place: Path) -> None:
-    done = halflap(*words, home=place)
-    assert (done.code, "\nCommands:\n" in done.err, "Error" in done.err) == (2, True, False)
-
-
-def test_every_code_is_explained_in_plain_text() -> None:
+def test_every_code_and_page_is_shown_as_plain_text() -> None:
     listed = json.loads(CliRunner().invoke(app, ["explain", "--json"]).stdout)
     assert sorted(one["code"] for one in listed) == sorted({*CODES, *rules()})
     out = CliRunner().invoke(app, ["explain", "[Usage]"]).stdout
     assert out.startswith("usage\n")
     assert "](" not in out
+    page = CliRunner().invoke(app, ["explain", "nets"]).stdout
+    assert page == CliRunner().invoke(app, ["explain", "nets.md"]).stdout
+    assert page.startswith("# ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCTOR = ("doctor", "-c", "halflap-test.json")
-DRAWING = r"printf '\033[2J\033]0;owned\007 it cannot \302\233[31mgo on\n' >&2; exit 3"
 HANGING = python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=1)
 TROUBLES = {
     "dies": "process-ended",
@@ -66,19 +64,6 @@ def test_every_server_has_a_row_and_each_failure_a_finding(tmp_path: Path) -> No
     assert (count_tokens("hello"), count_tokens("")) == (1, 0)
     assert data["untrustedProjectFiles"] == [str(project)]
     assert data["findings"][-1]["about"] == "project-file"
-
-
-@pytest.mark.slow
-def test_the_page_fits_the_terminal_and_draws_nothing_of_a_server(tmp_path: Path) -> None:
-    drawing = {"name": "draws", "command": "sh", "args": ["-c", DRAWING]}
-    configure(tmp_path, PLAIN, drawing, {"name": "off", "command": "x", "disabled": True})
-    done = halflap(*DOCTOR, home=tmp_path, columns=60)
-    lines = [re.sub(r"\x1b\[[0-9;]*[mAK]", "", line) for line in done.out.splitlines() if line.strip()]
-    assert done.code == 1
-    assert max(map(len, lines)) <= 60
-    for name, state in (("plain", "ready"), ("draws", "failed"), ("off", "disabled")):
-        assert any(re.match(rf"{name} +{state}\b", line) for line in lines)
-    assert not any(bad in done.out for bad in ("\x1b]", "\x1b[2J", "\x9b", "\a"))
 
 
 def test_a_hint_is_no_failure(tmp_path: Path) -> None:

@@ -28,20 +28,14 @@ TOOLS = [
         "outputSchema": _object(customer_id=WHOLE, name=TEXT),
     },
     {
-        "name": "list_customer_orders",
-        "description": "The orders of a customer.",
+        "name": "list_orders",
+        "description": "The orders of a customer. \u202e<script>alert(1)</script>\x1b[31m",
         "inputSchema": _object(customer_id=WHOLE),
         "outputSchema": _object(order_ids={"type": "array", "items": TEXT}),
     },
-    {
-        "name": "get_order",
-        "description": "One order \u202e<script>alert(1)</script>\x1b[31m",
-        "inputSchema": _object(order_id=TEXT),
-        "outputSchema": _object(total={"type": "number"}),
-    },
 ]
-FIND, LIST, GET = (f"mcp__shop__{tool['name']}" for tool in TOOLS)
-WANTED = ("suggest", "--want", "get_order")
+FIND, LIST = (f"mcp__shop__{tool['name']}" for tool in TOOLS)
+WANTED = ("suggest", "--want", "list_orders")
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +56,9 @@ def test_links_are_shown_with_their_fields(place: Path) -> None:
     assert ("strict" in shown[at], shown[at + 1].strip()) == (True, "customer_id → customer_id")
 
 
-def test_a_suggestion_lists_its_steps_and_where_values_come_from(place: Path) -> None:
-    (first, *_) = run(place, *WANTED, "--have", "phone=555", "--json").json["suggestions"]
-    assert first["tools"] == [FIND, LIST, GET]
-    assert first["steps"][0]["arguments"]["phone"]["value"] == "555"
-    text = run(place, *WANTED, "--have", "phone=555")
-    assert (text.code, LIST in text.out) == (0, True)
-    assert not set(text.out) & {"\x1b", "\u202e"}
+def test_a_suggestion_is_safe_to_print(place: Path) -> None:
+    out = run(place, *WANTED, "--have", "phone=555").out
+    assert (FIND in out, set(out) & {"\x1b", "\u202e"}) == (True, set())
 
 
 def test_the_program_alone_is_a_program(place: Path) -> None:
@@ -77,9 +67,3 @@ def test_the_program_alone_is_a_program(place: Path) -> None:
     assert "customer_id = 7\n" in out
     later = run(place, *WANTED, "--have", "customer_id", "--program").out
     assert "customer_id = None" in later
-
-
-def test_a_server_that_is_down_is_named(tmp_path: Path) -> None:
-    configure(tmp_path, {"name": "bad", "command": "false"})
-    found = run(tmp_path, "suggest", "--want", "email")
-    assert (found.code, "'bad'" in found.err) == (1, True)

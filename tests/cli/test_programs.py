@@ -43,8 +43,3 @@ def test_programs_are_listed_and_shown_with_the_broken_ones(tmp_path: Path) -> N
     broken = called(tmp_path, "info", "odd")
     assert (broken.exit_code, broken.stdout) == (2, "")
     assert "Error [dspy-program-broken]" in broken.stderr
-
-
-def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
-    found = called(tmp_path, "list")
-    assert (found.exit_code, "programs.root" in found.stdout) == (0, True)

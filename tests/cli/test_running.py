@@ -23,7 +23,6 @@ FILES = {
     "add.py": ADD,
     "fails.py": "print('\\x1b[31mso far')\nprint(await mcp__plain__echo(text='gone'))\nraise ValueError('no')",
     "broken.py": "def main(\n    a: bytes,\n): ...",
-    "doubtful.py": "import random\nif random.random() > 5:\n    print(nothing)\n",
 }
 SETTINGS: dict[str, Any] = {
     "execution": {"confirm_destructive": True},
@@ -32,7 +31,6 @@ SETTINGS: dict[str, Any] = {
 MISTAKES: dict[str, tuple[str, ...]] = {
     "argument of a script": ("add", "--arg", "a=x"),
     "bad annotation": ("broken.py",),
-    "a folder": ("..",),
     "not text": ("-",),
 }
 
@@ -88,8 +86,3 @@ def test_a_failing_program_exits_with_1_and_lists_its_calls(place: Path) -> None
     for part in ("Error [run-failed]", "ValueError: no", "mcp__plain__echo"):
         assert part in failed.err
     assert "halflap/" not in failed.err
-
-
-def test_the_check_alone_runs_nothing(place: Path) -> None:
-    done = run(place, "doubtful.py", "--check-only")
-    assert (done.code, "line 3" in done.out) == (0, True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.program import configure, halflap
+from cli.program import halflap
 from halflap.store import open_store
 from store.rows import call, run_of
-from support import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,14 +66,6 @@ def test_the_list_has_a_line_for_each_run_newest_first(place: Path) -> None:
     assert (good["outcome"], good["callCount"]) == ("ok", 2)
 
 
-def test_the_table_on_a_terminal_shows_prefixes_that_find_the_run(place: Path) -> None:
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", halflap("runs", home=place, columns=100).out).splitlines()
-    prefix = shown[1].split()[0]
-    assert prefix == BAD[: len(prefix)] != BAD
-    for name in (prefix, "last"):
-        assert halflap("runs", "show", name, "--json", home=place).json["id"] == BAD
-
-
 def test_a_run_is_shown_with_code_output_and_calls(place: Path) -> None:
     out = halflap("runs", "show", GOOD, home=place).out
     for part in (GOOD, "rows = await mcp__one__t()", "line\n", "--output", '{"q": "all"}', "outcome unknown"):
@@ -95,8 +85,3 @@ def test_control_characters_do_not_reach_the_terminal(place: Path) -> None:
 def test_on_a_terminal_deleting_asks_first(place: Path, answer: str, code: int, left: int) -> None:
     assert halflap("runs", "purge", "--all", home=place, typed=answer).code == code
     assert len(halflap("runs", home=place).out.splitlines()) == left
-
-
-def test_runs_older_than_the_retention_disappear(place: Path) -> None:
-    file = configure(place, traces={"keep_days": 5})
-    assert eventually(lambda: len(halflap("runs", "-c", file, home=place).out.splitlines()) == 2)

@@ -47,11 +47,6 @@ def test_a_hostile_name_and_schema_are_inspected_safely(place: Path) -> None:
     assert not any(bad in done.out for bad in ("owned", "\x1b[31m", "\x1b[2J", "\x9b", "\u202e"))
 
 
-def test_an_error_shows_invisible_characters(place: Path) -> None:
-    done = halflap("call", "-c", "halflap-test.json", "mcp__odd__a\u200b\u3164", home=place)
-    assert r"a\u200b\u3164" in done.err
-
-
 @given(st.text())
 def test_safe_text_has_no_control_characters_and_one_line_is_one_line(text: str) -> None:
     odd = [letter for letter in safe(text) if letter < " " or "\x7f" <= letter <= "\x9f"]
@@ -62,11 +57,6 @@ def test_safe_text_has_no_control_characters_and_one_line_is_one_line(text: str)
 @given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126)))
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
-
-
-def test_invisible_characters_are_removed_or_escaped() -> None:
-    assert one_line(f"a{UNSEEN}b") == "ab"
-    assert visible("\u200b\U000e0041") == "\\u200b\\U000e0041"
 
 
 def test_json_escapes_invisible_characters(capsys: pytest.CaptureFixture[str]) -> None:

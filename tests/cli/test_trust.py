@@ -63,7 +63,7 @@ def test_a_person_sees_the_whole_command_before_answering(tmp_path: Path, answer
     assert ("${TOKEN}" in shown, "a-secret" in done.err) == (True, False)
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"tools": {"pin": "off"}}', b"\xff\xfe\x00"])
+@pytest.mark.parametrize("content", [b"{", b'{"tools": {"pin": "off"}}'])
 def test_a_broken_project_file_cannot_be_trusted(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "halflap.yaml"
     file.write_bytes(content)

@@ -99,6 +99,15 @@ def test_the_first_server_is_added_to_any_file(text: str) -> None:
         assert (comment in document.text) == (comment in text)
 
 
+@pytest.mark.parametrize("text", ["", "[tui]\nn = 1\n"])
+def test_the_only_server_of_a_toml_file_is_added_and_removed(text: str) -> None:
+    document = Document(Path("x.toml"), text)
+    document.put(("mcp_servers", "new"), ENTRY)
+    assert document.at(("mcp_servers", "new")) == ENTRY
+    document.remove(("mcp_servers", "new"))
+    assert document.text.strip() == text.strip()
+
+
 values = st.recursive(
     st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

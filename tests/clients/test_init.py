@@ -224,51 +224,6 @@ def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
     assert (".cursor/mcp.json:3: " in done.err, "mcp_config.json" in done.err) == (True, True)
 
 
-EDITED = """\
-# My servers, in my order.
-mcpServers:
-  zeta: {command: zeta}   # the last letter
-
-  alpha:   # the first
-    command: alpha
-    args:
-      - one
-      # - two, some day
-# How programs run.
-execution: {timeout_seconds: 5}
-"""
-
-
-def test_later_runs_add_new_servers_and_keep_every_line(person: Home) -> None:
-    person.write(".config/halflap/config.yaml", EDITED).chmod(0o640)
-    found, done = imported(person, alpha={"command": "alpha", "args": ["one"]}, new=TIME)
-    after = person.config.read_text()
-    lines = iter(after.splitlines())
-    assert all(line in lines for line in EDITED.splitlines())
-    assert list(found) == ["zeta", "alpha", "new"]
-    assert after.index("# - two, some day") < after.index("new:") < after.index("# How programs run.")
-    assert stat.S_IMODE(person.config.stat().st_mode) == 0o640
-    (copy,) = person.backups.iterdir()
-    assert (copy.read_text(), stat.S_IMODE(copy.stat().st_mode)) == (EDITED, 0o600)
-    assert str(copy) in done.err
-
-
-def test_what_was_changed_here_is_left_alone(person: Home) -> None:
-    imported(person, github=GITHUB)
-    person.config.write_text(person.config.read_text().replace("npx", "/my/npx"))
-    before = person.files()
-    assert [one["name"] for one in imported(person, "--json")[1].json["kept_out"]] == ["github"]
-    assert person.files() == before
-
-
-def test_a_broken_file_of_our_own_is_left_alone(person: Home) -> None:
-    broken = "mcpServers:\n  a: [\n"
-    person.write(".config/halflap/config.yaml", broken)
-    done = person.run("init", "--yes")
-    assert (done.code, "config.yaml:" in done.err) == (2, True)
-    assert person.config.read_text() == broken
-
-
 def test_a_broken_entry_is_in_nobody_elses_way(person: Home) -> None:
     person.write(".config/halflap/config.yaml", "mcpServers:\n  a: {comand: x}\n  b: 1\n")
     assert list(imported(person, c=TIME)[0]) == ["a", "b", "c"]

@@ -20,13 +20,6 @@ def test_the_path_wins_over_the_environment_and_the_folder(desk: Desk, tmp_path:
     assert desk.load(tmp_path / "flag.yaml", HALFLAP_CONFIG=str(tmp_path / "env.yaml")).tools.pin == "hold"
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "config.yml", "config.json"])
-def test_the_file_in_the_folder_may_be_yaml_or_json(desk: Desk, name: str) -> None:
-    path = desk.user('{"tools": {"pin": "off"}}', name)
-    config = desk.load()
-    assert (config.tools.pin, config.sources) == ("off", (path,))
-
-
 FULL = """
 tools: {allow: [mcp__a__b], pin: hold}
 ttl: {list_seconds: 0, per_tool: {"mcp__a__*": 7}}

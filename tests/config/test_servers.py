@@ -43,7 +43,6 @@ def test_each_form_gives_the_same_server(desk: Desk, text: str) -> None:
         ({"command": "x", "env": {"A": None}}, "wrong-value"),
         ({"command": "x", "env": {"A=B": "1"}}, "wrong-value"),
         ({"command": "x", "inherit_env": "PATH"}, "wrong-value"),
-        ({"command": "x", "inherit_env": ["A="]}, "wrong-value"),
         ({"command": "x", "env": {"VERSION": 1.1}}, "wrong-value"),
         ({"command": "x", "disabledTools": ["a"]}, "unknown-key"),
         ({"url": "https://x.example", "headers": {"A": "ü"}}, "header"),
@@ -63,11 +62,6 @@ def test_a_name_that_cannot_be_shown_or_is_ours_is_refused(name: str) -> None:
     assert [one.code for one in caught.value.problems] == ["config-server-name"]
 
 
-def test_variables_are_expanded_everywhere_in_a_command() -> None:
-    server = one({"command": "${V}", "args": ["-${V}"], "env": {"A": "${V}!"}, "cwd": "/${V}"}, V="v")
-    assert (server.command, server.args, dict(server.env), server.cwd) == ("v", ("-v",), {"A": "v!"}, "/v")
-
-
 def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_line(desk: Desk) -> None:
     path = desk.user(
         "mcpServers:\n  a:\n    command: x\n    args:\n      - y\n      - ${NOT_SET}\n  b:\n    command: z\n"
@@ -77,18 +71,6 @@ def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_l
     assert broken.broken.startswith(f"{path}:6: ")
     assert "`NOT_SET`" in broken.broken
     assert other.broken is None
-
-
-def test_whole_numbers_and_booleans_in_env_become_their_text(desk: Desk) -> None:
-    desk.user("mcpServers: {a: {command: x, env: {PORT: 8080, DEBUG: true, MASK: 0022}}}")
-    env = desk.load().servers[0].env
-    assert dict(env) == {"PORT": "8080", "DEBUG": "true", "MASK": "0022"}
-
-
-def test_own_variables_win_over_the_env_file(desk: Desk) -> None:
-    (desk.home / "conf" / "x.env").write_text("A=file\nB=file\n")
-    desk.user("servers: {a: {command: x, envFile: x.env, env: {A: own}}}")
-    assert dict(desk.load().servers[0].env) == {"A": "own", "B": "file"}
 
 
 def test_defaults_of_upstream_hold_unless_the_server_says_otherwise(desk: Desk) -> None:
@@ -133,9 +115,7 @@ def test_repr_shows_no_secret(server: ServerConfig) -> None:
     "changed",
     [
         replace(COMMAND, command="y"),
-        replace(COMMAND, env={"TOKEN": "other"}),
         replace(COMMAND, headers={"A": "1"}),
-        replace(COMMAND, transport="sse"),
         replace(COMMAND, inherit_env=True),
     ],
 )
@@ -147,7 +127,6 @@ def test_the_fingerprint_depends_on_everything_the_server_is(changed: ServerConf
     "words",
     [
         "halflap serve",
-        r"'C:\tools\halflap.exe' serve",
         "uvx --from halflap[all]==0.1 halflap serve",
         "uv --directory /src/halflap run halflap serve",
         "/bin/sh -c 'A=1 \"$HOME/.local/bin/halflap\" serve 2>>/x.log'",
@@ -163,9 +142,7 @@ def test_halflap_itself_is_recognised(words: str) -> None:
     [
         "npx halflap-tools serve",
         "node /home/me/halflap/index.js",
-        "uvx --with halflap other-server serve",
         "docker exec -i halflap other serve",
-        "python3 -m halflap.demo.sales serve",
     ],
 )
 def test_other_commands_are_not_halflap(words: str) -> None:

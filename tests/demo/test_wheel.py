@@ -71,3 +71,10 @@ def test_the_dspy_programs_are_in_the_wheel(python: Path) -> None:
     place, names = found.stdout.splitlines()
     assert Path(place).is_relative_to(python.parents[1].resolve())
     assert names == "anomaly_forensics resource_router runtime_adaptation worklet_selector"
+
+
+def test_the_pages_are_in_the_wheel(python: Path) -> None:
+    command = [str(python), "-P", "-m", "halflap", "explain", "sign-in.md"]
+    variables = {name: value for name, value in environment(python).items() if name != "PYTHONPATH"}
+    found = subprocess.run(command, capture_output=True, text=True, env=variables, check=True)
+    assert found.stdout.startswith("# Sign in")

@@ -1,4 +1,4 @@
-"""What is said of a run, and what is refused, where the store is not what it should be."""
+"""What an answer promises about a run, and what is refused, if the store does not work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from cli.program import configure, halflap
 from faults.test_recording import make_unwritable
 from sandbox.desk import Desk
-from support import some
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,13 +44,6 @@ def test_a_store_that_gives_out_is_not_said_to_have_the_rest(tmp_path: Path) -> 
         desk.do(make_unwritable(desk.gateway))
         run, told = last_line(desk)
         assert run not in told
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", some(["metadata", "off"], every=2))
-def test_output_that_is_not_recorded_names_the_setting(tmp_path: Path, level: str) -> None:
-    with Desk({**SHORT, "traces": {"record": level}}, tmp_path) as desk:
-        assert "traces.record" in last_line(desk)[1]
 
 
 def test_a_damaged_store_is_refused_untouched_with_what_to_do(tmp_path: Path) -> None:

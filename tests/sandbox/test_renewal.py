@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.jail import pool as module
+from halflap.sandbox.jail import fork_server as module
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Program
 from sandboxing import Stage

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
     from halflap.config import ExecutionConfig
-    from halflap.sandbox.jail.pool import Pool
+    from halflap.sandbox.jail.fork_server import Pool
     from halflap.sandbox.sandbox import Readiness
 
 MEGABYTE = 1 << 20

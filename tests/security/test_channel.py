@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from halflap.config import ExecutionConfig
+from halflap.sandbox.run.report import failure_text
+from halflap.sandbox.sandbox import Ending
 from security.keeper import Visitor, visit
 
 if TYPE_CHECKING:
@@ -96,51 +99,48 @@ def test_a_forged_message_ends_the_program_and_no_call_is_made(keeper: Keeper, f
     assert keeper.run("all-layers", "print('next')").output == b"next\n"
 
 
-def test_of_two_keys_alike_everybody_sees_the_last(forger: Attacker) -> None:
-    order = '{"name": "refuse", "name": "echo", "arguments": {"a": 1, "a": 2}}'
-    got = forger.run(_FORGE + f"call(1, {order.encode()!r}); channel.recv(1)")
-    assert got.calls == [("echo", {"a": 2})]
+HARMLESS = {
+    "the-last-of-two-equal-keys-counts": (
+        _FORGE + 'call(1, b\'{"name": "refuse", "name": "echo", "arguments": {"a": 1, "a": 2}}\'); _ = channel.recv(1)',
+        [("echo", {"a": 2})],
+        b"",
+    ),
+    "half-a-character": ("try: await call_tool('echo', a='\\ud83d')\nexcept TypeError: print('refused')", [], b"refused\n"),
+    "output-that-is-no-text": (_FORGE + "send(b'O', bytes([255, 254, 0]))", [], b"\xff\xfe\x00"),
+    "closed-for-reading-alone": ("channel.shutdown(socket.SHUT_RD); print('out')", [], b"out\n"),
+}  # fmt: skip
 
 
-def test_half_a_character_is_an_error_in_python_or_shown_as_an_escape(forger: Attacker) -> None:
-    got = forger.run("await call_tool('echo', a='\\ud83d')")
-    assert (got.outcome, got.exception, got.calls) == ("failed", "TypeError", [])
-    assert "ValueError: \\ud800" in forger.run("raise ValueError('\\ud800')").error
+@pytest.mark.parametrize("name", HARMLESS)
+def test_an_odd_message_is_taken_for_what_it_is(name: str, forger: Attacker) -> None:
+    code, calls, output = HARMLESS[name]
+    got = forger.run(code)
+    assert (got.calls, got.output) == (calls, output), got
 
 
 def test_a_forged_end_lets_nobody_live_on(keeper: Keeper, forger: Attacker) -> None:
-    after = {
-        "output": "while True:\n    send(b'O', b'late')",
-        "a call": f"call(1, ORDER){_STAY}",
+    codes = {
+        "output": "done()\nwhile True:\n    send(b'O', b'late')",
+        "a call": f"done()\ncall(1, ORDER){_STAY}",
+        "a call before": f"call(1, {{'name': 'wait', 'arguments': {{}}}}); done(){_STAY}",
     }
-    codes = {name: forger.source(f"{_FORGE}done()\n{code}") for name, code in after.items()}
-    codes["a call before"] = forger.source(
-        f"{_FORGE}call(1, {{'name': 'wait', 'arguments': {{}}}}); done(){_STAY}"
-    )
-    got = keeper.run_all("all-layers", codes)
+    got = keeper.run_all("all-layers", {name: forger.source(_FORGE + code) for name, code in codes.items()})
     assert {(one.outcome, one.output) for one in got.values()} == {("ok", b"")}
     assert [len(one.calls) for one in got.values()] == [0, 0, 1]
 
 
-def test_output_that_is_no_text_is_handed_on_as_bytes(forger: Attacker) -> None:
-    got = forger.run(_FORGE + "send(b'O', bytes([255, 254, 0]))")
-    assert got.output == b"\xff\xfe\x00"
-
-
-def test_half_a_frame_ends_by_the_clock_or_with_the_process(keeper: Keeper, forger: Attacker) -> None:
+def test_an_end_without_a_message_is_reported_by_what_ended_it(keeper: Keeper, forger: Attacker) -> None:
     half = _FORGE + "send(b'C', b'', 1000)\n"
     assert keeper.run("all-layers", forger.source(half + _STAY), seconds=0.5).outcome == "timeout"
     assert forger.run(half + "os._exit(7)").outcome == "crashed"
-
-
-def test_a_closed_channel_ends_the_program(keeper: Keeper, forger: Attacker) -> None:
     closing = ["os.close(3)", "channel.shutdown(2)", "channel.shutdown(socket.SHUT_WR)"]
     got = keeper.run_all("all-layers", {code: forger.source(code + _STAY) for code in closing})
     assert {name: one for name, one in got.items() if one.outcome != "misused"} == {}
 
 
-def test_who_shuts_its_ears_alone_can_still_print(forger: Attacker) -> None:
-    assert forger.run("channel.shutdown(socket.SHUT_RD); print('out')").output == b"out\n"
+def test_a_forged_failure_is_cut_in_the_report() -> None:
+    ending = Ending("failed", "e" * 200_000, "h" * 50_000)
+    assert len(failure_text(ending, ExecutionConfig())) < 30_000
 
 
 def test_a_flood_of_tiny_frames_leaves_the_loop_to_others(keeper: Keeper, forger: Attacker) -> None:
@@ -155,10 +155,11 @@ def test_a_flood_of_tiny_frames_leaves_the_loop_to_others(keeper: Keeper, forger
 
 
 def test_answers_that_are_not_read_are_kept_for_sixteen_calls_at_most(forger: Attacker) -> None:
-    order = {"name": "large", "arguments": {"size": 900_000}}
-    code = _FORGE + f"for number in range(1, 17): call(number, {json.dumps(order)})\ntime.sleep(0.3)\n"
-    code += f"for number in range(17, 2000): call(number, {json.dumps(order)})\ntime.sleep(30)"
-    got = forger.run(code)
+    order = json.dumps({"name": "large", "arguments": {"size": 900_000}})
+    got = forger.run(
+        f"{_FORGE}for number in range(1, 17): call(number, {order})\ntime.sleep(0.3)\n"
+        f"for number in range(17, 2000): call(number, {order})\ntime.sleep(30)"
+    )
     # A few answers fit in the buffers on the way.
     assert (got.outcome, len(got.calls) < 25) == ("misused", True), len(got.calls)
 
@@ -166,14 +167,13 @@ def test_answers_that_are_not_read_are_kept_for_sixteen_calls_at_most(forger: At
 def test_calls_beyond_sixteen_wait_in_the_program(forger: Attacker) -> None:
     code = """
 import asyncio
-waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 100_000)) for _ in range(50)]
+waiting = [asyncio.ensure_future(call_tool("wait", text="x" * 100_000)) for _ in range({})]
 await asyncio.sleep(0.3)
 for task in waiting[:10]: task.cancel()
-print(await call_tool("echo", a=1))
 """
-    got = forger.run(code.replace("range(50)", "range(16)"))
+    got = forger.run(code.format(16) + "print(await call_tool('echo', a=1))")
     assert got.output == b"{'echo': {'a': 1}}\n"
-    got = forger.run(code.replace("print(", "#"))
+    got = forger.run(code.format(50))
     assert (got.outcome, len(got.calls) <= 26) == ("ok", True)
 
 
@@ -182,7 +182,7 @@ def test_a_result_that_is_too_large_or_too_deep_is_refused_to_the_program(forger
     assert "nested too deeply" in forger.run("await call_tool('deep', depth=10_000)").error
 
 
-def test_a_mistake_of_the_host_is_not_kept_from_the_gateway(forger: Attacker) -> None:
+def test_a_mistake_of_the_host_is_raised_in_the_gateway(forger: Attacker) -> None:
     with pytest.raises(LookupError, match="a mistake of the host"):
         forger.run("await call_tool('broken')")
 

@@ -37,7 +37,7 @@ ORDER_HISTORY = "mcp__sales__order_history"
 SEARCH_DOCS = "mcp__doc_retrieval__search_docs"
 GET_DOC = "mcp__doc_retrieval__get_doc"
 
-QUESTION = "Which of our best customers cancel most, and what do our documents say about refunds?"
+QUESTION = "Which of our best customers cancel the most, and what do our documents say about refunds?"
 RIGHT = """\
 import asyncio
 
@@ -78,7 +78,7 @@ NEXT = (
     ("halflap init", "import the MCP servers of your clients"),
     ("halflap add NAME -- COMMAND", "add another server"),
     ("halflap install claude-code", "add Halflap to a client"),
-    ("halflap demo --full", "search, schemas, hints and suggested workflows"),
+    ("halflap demo --full", "show search, schemas, hints and suggested workflows"),
 )
 _WIDTH = 100
 
@@ -94,7 +94,7 @@ async def demo(
 ) -> None:
     """Show what Halflap does, on bundled servers.
 
-    Nothing is left behind. Every step checks what it shows; the exit code is 1 if something is not so.
+    Nothing is left behind. The exit code is 1 if a step does not show what it should.
     """
     if server is not None:
         # In a thread: the servers run an event loop themselves.
@@ -125,8 +125,7 @@ async def play(console: Console, *, full: bool = False) -> None:
 def _expect(holds: bool, expected: str, actual: object) -> None:
     if not holds:
         raise HalflapError(
-            f"The demo failed: expected {expected}, got {actual}. Reinstall Halflap, or report this. Your own "
-            "configuration and data are not involved.",
+            f"The demo failed: expected {expected}, got {actual}. Reinstall Halflap, or report this.",
             code="demo",
         )
 
@@ -137,13 +136,13 @@ def _escaped(text: str) -> str:
 
 @dataclass
 class _Demo:
-    """The steps, each of which builds on what those before it did."""
+    """The steps; each builds on the ones before."""
 
     gateway: Gateway
     console: Console
     number: int = 0
     results: list[str] = field(default_factory=list)
-    """What the tools that the program called returned."""
+    """The results of the program's calls."""
     output: str = ""
 
     def print(self, what: RenderableType) -> None:
@@ -152,7 +151,7 @@ class _Demo:
             return
         with self.console.capture() as capture:
             self.console.print(what)
-        # In a pipe, lines have no blanks at their ends.
+        # In a pipe, trailing blanks are removed.
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
         sys.stdout.flush()
 
@@ -178,7 +177,7 @@ class _Demo:
             _expect(one.state == "ready", f"server {one.name!r} to be ready", one.reason)
 
     async def connect(self) -> None:
-        self.step("Three servers behind one", "An agent connects to Halflap and reaches all their tools.")
+        self.step("Three servers behind one", "An agent connects to Halflap and can use all their tools.")
         for name, tools in self.gateway.snapshot.by_server.items():
             declared = f"{sum(1 for one in tools if one.output_schema)} with an output schema"
             self.print(f"[cyan]{name:15}[/] {plural(len(tools), 'tool')}, {declared}")
@@ -210,7 +209,7 @@ class _Demo:
         self.print(f"[dim]{len(calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]")
 
     async def tokens(self) -> None:
-        """Count with a tokenizer, or in bytes where none is installed."""
+        """Count tokens, or bytes if no tokenizer is installed."""
         texts = ["\n".join(self.results), self.output]
         unit = "bytes" if count_tokens("") is None else "tokens"
         results, read = (len(text.encode()) if unit == "bytes" else count_tokens(text) or 0 for text in texts)
@@ -229,7 +228,7 @@ class _Demo:
         self.code(WRONG, marked={one.line for one in checked.mistakes})
         for one in checked.mistakes:
             right = f" [green]{_escaped(one.right)}[/]" if one.right else ""
-            self.print(f"[bold red]✗ line {one.line}[/] {_escaped(one.wrong)}{right}")
+            self.print(f"[bold red]✗ line {one.line}:[/] {_escaped(one.wrong)}{right}")
         self.print("No tool was called.")
 
     async def learn(self) -> None:
@@ -250,7 +249,7 @@ class _Demo:
         self.panel("\n".join(hints))
 
     async def suggest(self) -> None:
-        why = f"From a query to {GET_DOC}: possible now that its input is known."
+        why = f"The learned schema shows how to get from a query to {GET_DOC}."
         self.step("A workflow is suggested and run", why)
         have = {"query": "refunds for cancelled orders"}
         found = (await self.gateway.suggest_workflow(want=GET_DOC, have=have, limit=1))["suggestions"]

@@ -1,8 +1,8 @@
-"""Change one value in a JSON, TOML or YAML file and keep the rest of it.
+"""Change one value in a JSON, TOML or YAML file and keep the rest.
 
-JSON is written again in its own indentation; JSON with comments is read, but not written. TOML is edited by tomlkit.
-In YAML, lines are replaced at the positions that PyYAML reports: the libraries that rewrite YAML lose the comment above
-the next entry when one is removed. Every edit is checked by reading the new text.
+JSON is rewritten with its indentation; JSON with comments is not changed. TOML is edited with tomlkit. In YAML, lines are
+replaced at the positions that PyYAML reports, because libraries that rewrite YAML lose the comment above the next entry
+when one is removed. Every edit is verified by parsing the new text.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class CannotEditError(ClientFileError):
-    """A file can't be changed without losing its comments or layout; it has to be edited by hand."""
+    """A file can't be changed without losing comments or layout."""
 
     def __init__(self, path: Path, what: Mapping[str, Any] | None = None) -> None:
         todo = "Change it by hand." if what is None else f"Add this by hand:\n\n{snippet(path, what)}"
         super().__init__(
-            f"{path} can't be changed without losing its comments or layout. Nothing was written. {todo}"
+            f"{path} can't be changed without losing comments or layout. Nothing was written. {todo}"
         )
 
 
 class Document:
-    """The text of a file, and its value; raises `ClientFileError` if the file is broken."""
+    """The text and value of a file; raises `ClientFileError` if the file is broken."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -63,14 +63,14 @@ class Document:
         return self._bom + (self._body.replace("\n", "\r\n") if self._crlf else self._body)
 
     def at(self, keys: Keys) -> Any:
-        """Return the value at a path; None if there is none."""
+        """Return the value at a path, or None."""
         found: Any = self.value
         for key in keys:
             found = found.get(key) if isinstance(found, Mapping) else None
         return found
 
     def put(self, keys: Keys, value: Any, comments: Sequence[str] = ()) -> None:
-        """Set the value at a path. YAML gets the comments above it."""
+        """Set the value at a path. In YAML, comments are written above it."""
         try:
             self._change(keys, _with_value(self.value, keys, value), comments)
         except CannotEditError:
@@ -78,32 +78,40 @@ class Document:
 
     def remove(self, keys: Keys) -> None:
         """Remove the value at a path."""
-        parent = {key: one for key, one in self.at(keys[:-1]).items() if key != keys[-1]}
-        self._change(keys, _with_value(self.value, keys[:-1], parent), is_empty=not parent)
+        wanted, parent = _without(self.value, keys), keys[:-1]
+        if len(self.at(parent)) > 1:
+            self._change(keys, wanted)
+        else:
+            # An empty mapping becomes null in YAML, and disappears in TOML.
+            self._change(keys, wanted, (), _with_value(wanted, parent, None), _without(wanted, parent))
 
     def _change(
-        self, keys: Keys, wanted: dict[str, Any], comments: Sequence[str] = (), *, is_empty: bool = False
+        self, keys: Keys, wanted: dict[str, Any], comments: Sequence[str] = (), *equivalents: dict[str, Any]
     ) -> None:
-        # In YAML, a mapping whose last key was removed reads as null.
-        allowed = [wanted, *([_with_value(wanted, keys[:-1], None)] if is_empty else [])]
         try:
             body = self._edit(self._body, keys, wanted, comments)
             body.encode()
             value = self._parse(body)
         except (ConfigError, yaml.YAMLError, LookupError, ValueError):
-            # Whatever a parser makes of an unusual file: it can't be edited.
+            # Any failure means that the file can't be edited.
             body, value = "", None
-        if not body or value not in allowed:
+        if not body or value not in (wanted, *equivalents):
             raise CannotEditError(self.path)
         self._body, self.value = body, value
 
 
 def _with_value(root: Any, keys: Keys, value: Any) -> Any:
-    """Return a copy with another value at a path; missing mappings are made."""
+    """Return a copy with another value at a path; create missing mappings."""
     if not keys:
         return value
     root = root or {}
     return {**root, keys[0]: _with_value(root.get(keys[0]), keys[1:], value)}
+
+
+def _without(root: Mapping[str, Any], keys: Keys) -> dict[str, Any]:
+    """Return a copy without the value at a path."""
+    inner = {key: value for key, value in root.items() if key != keys[0]}
+    return inner if len(keys) == 1 else {**root, keys[0]: _without(root[keys[0]], keys[1:])}
 
 
 def _edit_json(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Sequence[str]) -> str:
@@ -128,20 +136,24 @@ def _parse_toml(text: str) -> Any:
 
 def _edit_toml(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Sequence[str]) -> str:
     import tomlkit  # noqa: PLC0415 -- as above
+    from tomlkit.items import Table  # noqa: PLC0415
 
     del comments
     holder: Any = (document := tomlkit.parse(text))
     for key in keys[:-1]:
         holder, wanted = holder.setdefault(key, tomlkit.table(is_super_table=True)), wanted[key]
     if keys[-1] in wanted:
-        holder[keys[-1]] = wanted[keys[-1]]
+        value = tomlkit.item(wanted[keys[-1]])
+        if isinstance(value, Table):
+            value.add(tomlkit.nl())  # Otherwise the next table follows without a blank line.
+        holder[keys[-1]] = value
     else:
         del holder[keys[-1]]
-    return str(document.as_string())
+    return f"{document.as_string().rstrip()}\n"
 
 
 def _edit_yaml(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Sequence[str]) -> str:
-    """Replace, add or cut the lines of one member of the deepest block on the way to a path."""
+    """Replace, add or remove the lines of one member of the deepest block mapping on a path."""
     node = yaml.compose(text, Loader=_LOADER)
     holder: yaml.Node | None = None
     depth = 0
@@ -168,7 +180,7 @@ def _edit_yaml(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Seque
         return text[: found[1].start_mark.index] + _dump(block[key], flow=True) + text[end:]
     if block:
         return text[:start] + _block(block, column, comments, len(keys) - 1 - depth) + (text[end:] or "\n")
-    # Comments right above an entry are about it; those above a single setting may not be.
+    # Comments right above an entry belong to it; those above a single setting may not.
     comment = text[start : found[0].start_mark.index] + "#"
     is_entry = column and isinstance(found[1], yaml.MappingNode)
     while is_entry and text.startswith(comment, above := _line_start(text, start - 1)):
@@ -177,7 +189,7 @@ def _edit_yaml(text: str, keys: Keys, wanted: Mapping[str, Any], comments: Seque
 
 
 def _span(text: str, key: yaml.Node, value: yaml.Node) -> tuple[int, int]:
-    """Return where the lines of a member start and where its value ends; comments inside it are part of it."""
+    """Return where the lines of a member start, and where its value ends; comments inside are part of it."""
     end = value.end_mark.index
     # PyYAML ends a block where the next one starts.
     while (start := _line_start(text, end)) > key.start_mark.index:
@@ -199,7 +211,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes mappings as blocks and lists in one line, as people write servers by hand."""
+    """Writes mappings as blocks and lists in one line, like servers written by hand."""
 
     def represent_sequence(
         self, tag: str, sequence: Any, flow_style: bool | None = None

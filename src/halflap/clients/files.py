@@ -1,4 +1,4 @@
-"""Read and replace other programs' files: whole or not at all, through links, keeping their mode."""
+"""Read and atomically replace files of other programs, through links and with their mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The bytes of a file when it was read; `data` is None if there was no file."""
+    """A file as it was read; `data` is None if it did not exist."""
 
     path: Path
     real: Path
@@ -40,7 +40,7 @@ class FileText:
 
 
 def read_file(path: Path) -> FileText:
-    """Read a file; one that doesn't exist is no error."""
+    """Read a file, which need not exist."""
     real = Path(os.path.realpath(path))
     try:
         data, mode = read_limited(real, _MAX_BYTES, regular=True)
@@ -52,8 +52,8 @@ def read_file(path: Path) -> FileText:
 
 
 def replace_file(before: FileText, data: bytes | None) -> None:
-    """Replace a file that is still as it was read; None deletes it."""
-    # A file can be replaced in its folder whatever its mode is, and that is not what write-protecting it was for.
+    """Replace a file, or delete it for None, unless it has changed since it was read."""
+    # Replacing works even for a write-protected file, against its owner's intention.
     if before.data is not None and not before.mode & 0o222:
         raise _not_written(before, "it is write-protected")
     with _reported(before, "it can't be written"):
@@ -68,7 +68,7 @@ def replace_file(before: FileText, data: bytes | None) -> None:
 
 
 def back_up(before: FileText, folder: Path) -> Path:
-    """Write what was read to a new private file in `folder`, named after the file and the time."""
+    """Write a private copy, named after the file and the time."""
     stamp = datetime.now(tz=UTC).astimezone().strftime("%Y-%m-%dT%H-%M-%S.%f")
     copy = folder / f"{before.path.name}.{stamp}.backup"
     with _reported(before, f"no backup can be written to {folder}"):

@@ -1,4 +1,4 @@
-"""Read the servers of every client, and decide which are new to Halflap's configuration."""
+"""Collect the servers of all clients, and decide which are new."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEW_FILE = "# Halflap's configuration. `halflap doctor` checks it.\n"
 
 
 def gather(places: Sequence[Place], scope: Scope) -> tuple[list[Found], list[str]]:
-    """Return the servers in all places, and what is wrong with files that can't be read."""
+    """Return the servers in all places, and the problems of unreadable files."""
     servers: list[Found] = []
     unreadable: list[str] = []
     # The same file may be reached twice: by a link, or because the working folder is the home folder.
@@ -44,7 +44,7 @@ def gather(places: Sequence[Place], scope: Scope) -> tuple[list[Found], list[str
 
 
 def servers_in(place: Place, value: Mapping[str, Any], scope: Scope) -> list[Found]:
-    """Return the servers of one file, but not Halflap itself."""
+    """Return the servers of one file, without Halflap itself."""
     return [
         translate(name, entry, one, scope, inputs=value.get("inputs"), disabled=name in disabled)
         for one, servers, disabled in _sections(place, value)
@@ -56,7 +56,7 @@ def servers_in(place: Place, value: Mapping[str, Any], scope: Scope) -> list[Fou
 def _sections(
     place: Place, value: Mapping[str, Any]
 ) -> Iterator[tuple[Place, Mapping[str, Any], Collection[str]]]:
-    """Yield each object of servers in a file, and the names disabled there; Claude Code has one per project, too."""
+    """Yield each group of servers in a file, with the names disabled there; Claude Code has one per project."""
     key = place.client.key
     servers = value.get(key)
     if servers is not None and not isinstance(servers, Mapping):
@@ -65,7 +65,7 @@ def _sections(
     projects = value.get("projects") if place.client.slug == "claude-code" and place.folder is None else None
     for folder, project in projects.items() if isinstance(projects, Mapping) else ():
         servers = project.get(key) if isinstance(project, Mapping) else None
-        # Claude Code keeps projects whose folder is gone.
+        # Claude Code keeps entries of deleted projects.
         if isinstance(servers, Mapping) and Path(folder).is_dir():
             disabled = project.get("disabledMcpServers")
             inner = replace(place, keys=("projects", folder, key), folder=Path(folder))
@@ -74,12 +74,12 @@ def _sections(
 
 @dataclass(frozen=True, slots=True)
 class OwnConfig:
-    """Halflap's configuration as written in its file, with nothing expanded."""
+    """The user's configuration file, with nothing expanded."""
 
     file: FileText
     servers: Mapping[str, ServerConfig]
     fingerprints: Mapping[str, str]
-    """The name of each server, by what identifies it as written or with its variables expanded."""
+    """Server names by fingerprint, as written and expanded."""
 
     def document(self) -> Document:
         is_json = self.file.path.suffix.lower() in {".json", ".jsonc"}
@@ -88,7 +88,7 @@ class OwnConfig:
 
 
 def read_own_config(path: Path, scope: Scope) -> OwnConfig:
-    """Read the file; raise `ConfigError` if it is broken as a whole. A broken entry keeps its place in it."""
+    """Read the file; raise `ConfigError` unless only single entries are broken."""
     file = read_file(path)
     if file.data is None:
         return OwnConfig(file, {}, {})
@@ -103,19 +103,19 @@ def read_own_config(path: Path, scope: Scope) -> OwnConfig:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What becomes of every server that was found."""
+    """What happens to each server that was found."""
 
     new: dict[str, Found] = field(default_factory=dict)
-    """By the name it gets."""
+    """By their new names."""
     present: list[tuple[str, Found]] = field(default_factory=list)
-    """Already there or new from another client, under this name."""
+    """Known already, under this name: configured, or new from another client."""
     refused: list[tuple[Found, str]] = field(default_factory=list)
-    """Not imported, with the reason."""
+    """Not imported, with reasons."""
     notes: list[str] = field(default_factory=list)
 
 
 def plan_import(found: Sequence[Found], own: OwnConfig, scope: Scope) -> Import:
-    """Sort servers into new, known and refused ones."""
+    """Decide which servers are new, known or refused."""
     plan = Import()
     for one in found:
         identity = set() if one.refused else fingerprints(one.entry, scope)
@@ -126,7 +126,7 @@ def plan_import(found: Sequence[Found], own: OwnConfig, scope: Scope) -> Import:
         elif same:
             plan.present.append((one.name if one.name in same else min(same), one))
         elif one.name in own.servers:
-            plan.refused.append((one, "your configuration has a different server of that name."))
+            plan.refused.append((one, "your configuration has another server of that name."))
         else:
             name = _free_name(one, plan.new.keys() | own.servers.keys())
             if name != one.name:

@@ -27,19 +27,19 @@ _NAME = "halflap"
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What undoing an installation needs to know."""
+    """What is needed to undo an installation."""
 
     name: str
-    """What Halflap's entry is called."""
+    """The name of Halflap's entry."""
     original: str | None
     """The file without Halflap; None if there was none."""
     written: str
-    """The digest of the file with Halflap."""
+    """The digest of the file after the installation."""
     moved: tuple[tuple[str, ...], ...] = ()
-    """The paths of the servers that were taken out."""
+    """The paths of the servers that were removed."""
 
     def is_exact(self, file: FileText) -> bool:
-        """Return whether nothing else has changed the file, so that it can be restored byte for byte."""
+        """Return whether the file is unchanged, so that it can be restored byte for byte."""
         return file.digest == self.written
 
 
@@ -47,7 +47,7 @@ _RECEIPTS = TypeAdapter(Receipt)
 
 
 def own_command(executable: str, config: Path | None, home: Path) -> list[str]:
-    """Return an absolute command that starts Halflap, since clients don't have the shell's PATH."""
+    """Return the absolute command that starts Halflap: clients don't have the shell's PATH."""
     script = Path(executable).with_name("halflap.exe" if os.name == "nt" else "halflap")
     is_there = os.access(script, os.X_OK) and script.is_file()
     command = [str(script)] if is_there else [executable, "-m", "halflap"]
@@ -56,20 +56,20 @@ def own_command(executable: str, config: Path | None, home: Path) -> list[str]:
 
 
 def own_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which Halflap finds its files here; a client may not have them."""
+    """Return the variables that locate Halflap's files; clients may not have them."""
     names = ("HALFLAP_CONFIG", "HALFLAP_CONFIG_DIR", "HALFLAP_DATA_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
     home, folder = home_dir(environ), working_folder()
     return {name: str(path_from(environ[name], folder, home)) for name in names if environ.get(name)}
 
 
 def is_temporary(executable: str) -> bool:
-    """Return whether Halflap runs from a cache that may be emptied, as with uvx and `pipx run`."""
+    """Return whether Halflap runs from a cache, as with uvx and `pipx run`."""
     parts = Path(executable).parts
     return any(part.startswith("archive-v") for part in parts) or {".cache", "pipx"} <= set(parts)
 
 
 def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return Halflap's entry in a client's form."""
+    """Return Halflap's entry for a client."""
     program, *args = command
     env = dict(environment)
     if slug == "goose":
@@ -82,14 +82,14 @@ def entry_for(slug: str, command: list[str], environment: Mapping[str, str]) -> 
     if env:
         entry["env"] = env
     if slug == "claude-code":
-        # Otherwise Claude Code hides Halflap's few tools behind its own search.
+        # Otherwise Claude Code hides Halflap's tools behind its own search.
         entry["alwaysLoad"] = True
     return entry
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A client's file with Halflap in it."""
+    """The result of an installation, before it is written."""
 
     after: str
     receipt: Receipt
@@ -106,9 +106,9 @@ def install_into(
     configured: Iterable[ServerConfig] | None = None,
     earlier: Receipt | None = None,
 ) -> Installation:
-    """Add Halflap to a client's file; with `configured`, take out the servers that Halflap has.
+    """Add Halflap to a client's file; with `configured`, remove the servers that Halflap has.
 
-    What an earlier installation did is undone first, so that one receipt is enough for both.
+    An earlier installation is undone first, so that one receipt covers both.
     """
     original = None if before.data is None else before.text
     if earlier is not None:
@@ -131,7 +131,7 @@ def install_into(
 
 
 def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> str:
-    """Add Halflap's entry, or update the one there is; return its name."""
+    """Add or update Halflap's entry; return its name."""
     servers = document.at(place.keys)
     servers = {} if servers is None else servers
     if not isinstance(servers, Mapping):
@@ -140,7 +140,7 @@ def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> st
     before = servers.get(name)
     if before is not None and not (is_itself(name, before) and {"command", "cmd"} & before.keys()):
         raise ClientFileError(
-            f"{place.file}: there is a server named `{_NAME}` that Halflap did not add. Rename or remove it. "
+            f"{place.file}: it has a server `{_NAME}` that Halflap did not add. Rename or remove that server first. "
             "Nothing was written."
         )
     if before != (after := {**(before or {}), **entry}):
@@ -151,26 +151,23 @@ def _add_entry(document: Document, place: Place, entry: Mapping[str, Any]) -> st
 def _choose(
     found: Iterable[Found], configured: Sequence[ServerConfig], scope: Scope
 ) -> Iterator[tuple[Found, str | None]]:
-    """Yield each server of a client, with the reason why it can't move to Halflap."""
+    """Yield each server of a client, with the reason why it can't be moved, or None."""
     for one in found:
         identity = set() if one.refused else fingerprints(one.entry, scope)
         same = [server for server in configured if server.fingerprint in identity and not server.broken]
         if not same:
-            yield one, "Halflap's configuration doesn't have it"
+            yield one, "it is not in Halflap's configuration"
         elif one.disabled or all(server.disabled for server in same):
             yield one, "it is disabled in the client or in Halflap's configuration"
         else:
-            yield (
-                one,
-                "the client may be signed in to it, and a sign-in can't be moved" if one.signs_in else None,
-            )
+            yield one, "the client may be signed in to it" if one.signs_in else None
 
 
 def undo(receipt: Receipt, file: FileText, place: Place) -> str | None:
-    """Return the file's content without the installation; None if there was no file.
+    """Return the file's content without the installation, or None if the file did not exist before.
 
-    An unchanged file is restored byte for byte. Otherwise only Halflap's entry is taken out and the moved servers are
-    put back, so that later changes stay.
+    An unchanged file is restored byte for byte. Otherwise Halflap's entry is removed and the moved servers are put
+    back, and later changes stay.
     """
     if receipt.is_exact(file):
         return receipt.original
@@ -194,12 +191,12 @@ def read_receipt(data_dir: Path, file: Path) -> Receipt | None:
         return _RECEIPTS.validate_json(noted.data)
     except ValidationError:
         raise ClientFileError(
-            f"{path} can't be read, so {file} can't be restored from it. Backups are in {data_dir / 'backups'}."
+            f"{path}, which is needed to restore {file}, is damaged. Backups are in {data_dir / 'backups'}."
         ) from None
 
 
 def write_receipt(data_dir: Path, file: Path, receipt: Receipt | None) -> None:
-    """Write the receipt of an installation, or delete it."""
+    """Write the receipt of an installation, or delete it for None."""
     data = None if receipt is None else _RECEIPTS.dump_json(receipt, indent=2)
     replace_file(read_file(_receipt_path(data_dir, file)), data)
 

@@ -10,7 +10,7 @@ from typing import Literal
 from halflap.config import home_dir
 
 Variables = Literal["shell", "editor", "none"]
-"""What a client expands: `${VAR}` as a shell does, `${env:VAR}` and folders as VS Code does, or nothing."""
+"""What a client expands: `${VAR}` like a shell, `${env:VAR}` and folders like VS Code, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Client:
     project: str | None = None
     """The file in a project's folder."""
     key: str = "mcpServers"
-    """What the servers are under."""
+    """The key of the servers."""
     variables: Variables = "none"
 
 
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def slug(self) -> str:
-        """A suffix that distinguishes servers of the same name."""
+        """Suffix for a second server of the same name."""
         return self.client.slug if self.folder is None else f"{self.client.slug}-{self.folder.name}"
 
     def describe(self, home: Path) -> str:
@@ -81,7 +81,7 @@ def user_places(platform: str, environ: Mapping[str, str]) -> Iterator[Place]:
         "data": data,
         "claude": environ.get("CLAUDE_CONFIG_DIR") or home,
         "codex": environ.get("CODEX_HOME") or home / ".codex",
-        # Zed and Goose use ~/.config on macOS, too.
+        # Also on macOS.
         "zed": config / "zed",
         "goose": config / "goose",
     }

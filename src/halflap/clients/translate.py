@@ -22,14 +22,14 @@ _NAMES = {
     "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command", "environment": "env", "envs": "env",
     "http_headers": "headers", "env_vars": "inherit_env", "env_keys": "inherit_env",
 }  # fmt: skip
-"""Our name for a key of some client."""
+"""Our names for keys of clients."""
 _OF_COMMANDS = {"command", "args", "env", "envFile", "cwd", "inherit_env"}
 _OF_URLS = {"url", "headers"}
 _LIMITING = {
     "disabledTools", "excludeTools", "disabled_tools", "enabledTools", "includeTools", "enabled_tools", "tools",
     "available_tools", "sandbox", "sandboxEnabled",
 }  # fmt: skip
-"""Keys that limit what a server may do. Halflap has no such keys, so the server is not enabled."""
+"""Keys that limit a server. Halflap has no equivalent, so the server is imported as disabled."""
 _SIGN_IN = {"auth", "oauth", "headersHelper"}
 _PIECE = re.compile(r"\$\{([^}]*)\}|\$\{")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -43,13 +43,13 @@ class Found:
     name: str
     place: Place
     entry: Mapping[str, Any] = field(default_factory=dict)
-    """As Halflap's configuration has it; empty if it can't be imported."""
+    """In Halflap's form; empty if it can't be imported."""
     notes: tuple[str, ...] = ()
-    """What differs from the client, or has to be done; also written above the entry."""
+    """Differences from the client and things to do; also written above the entry."""
     refused: str | None = None
     """Why it can't be imported."""
     signs_in: bool = False
-    """The client signs in to it, or may have to."""
+    """Whether the client signs in to it, or may have to."""
 
     @property
     def label(self) -> str:
@@ -61,7 +61,7 @@ class Found:
 
 
 def is_itself(name: str, raw: Any) -> bool:
-    """Return whether a client's entry is Halflap: by its command or, for a URL, by its name."""
+    """Return whether a client's entry is Halflap itself, by its command or, for a URL, by its name."""
     if not isinstance(raw, Mapping):
         return False
     command, args = raw.get("command", raw.get("cmd")), raw.get("args")
@@ -71,7 +71,7 @@ def is_itself(name: str, raw: Any) -> bool:
 
 
 def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[ServerConfig | None, str]:
-    """Read an entry as the configuration would, or say what is wrong; without a scope `${…}` stays as written."""
+    """Read an entry like one of the configuration, or return None and the problem."""
     (server,) = read_servers(Reader(Source({"mcpServers": {"server": dict(entry)}}), scope))
     if server.broken is None:
         return server, ""
@@ -79,7 +79,7 @@ def read_entry(entry: Mapping[str, Any], scope: Scope | None = None) -> tuple[Se
 
 
 def fingerprints(entry: Mapping[str, Any], scope: Scope) -> set[str]:
-    """Identify the server of an entry, as written and with its variables expanded."""
+    """Return the fingerprints of a server, as written and expanded."""
     read = (read_entry(entry)[0], read_entry(entry, scope)[0])
     return {server.fingerprint for server in read if server is not None}
 
@@ -87,7 +87,7 @@ def fingerprints(entry: Mapping[str, Any], scope: Scope) -> set[str]:
 def translate(
     name: str, raw: Any, place: Place, scope: Scope, *, inputs: Any = None, disabled: bool = False
 ) -> Found:
-    """Translate one entry; `inputs` are VS Code's, `disabled` is what the client says outside the entry."""
+    """Translate one entry; `inputs` are VS Code's, `disabled` is set if the client disables it elsewhere."""
     if not isinstance(raw, Mapping):
         return Found(name, place, refused="its entry is not an object.")
     work = _Translation(place, scope, inputs if isinstance(inputs, list) else [])
@@ -112,11 +112,11 @@ def translate(
 
 
 def _normalized(raw: Mapping[str, Any], slug: str) -> dict[str, Any]:
-    """Write an entry's keys as most clients do."""
+    """Return an entry with the keys that most clients use."""
     entry = {_NAMES.get(key, key): value for key, value in raw.items()}
     command = raw.get("command")
     if slug == "gemini" and "url" in raw and "httpUrl" not in raw:
-        # In Gemini CLI, `url` is SSE and `httpUrl` is streamable HTTP.
+        # In Gemini CLI, `url` means SSE and `httpUrl` streamable HTTP.
         entry.setdefault("type", "sse")
     elif slug == "zed" and isinstance(command, Mapping):
         entry |= {**command, "command": command.get("path")}
@@ -128,7 +128,7 @@ def _normalized(raw: Mapping[str, Any], slug: str) -> dict[str, Any]:
 
 
 def _may_ask_to_sign_in(server: ServerConfig) -> bool:
-    """Return whether a remote server gets no credentials from its entry."""
+    """Return whether a remote server's entry has no credentials."""
     if server.url is None or server.headers:
         return False
     parts = urlsplit(server.url)
@@ -142,7 +142,7 @@ class _Translation:
     inputs: list[Any]
     notes: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    """Why the server must not start as it is."""
+    """Why the server must not be enabled as it is."""
 
     def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         used = {"type", *(_OF_COMMANDS if raw.get("command") else _OF_URLS)}
@@ -150,15 +150,15 @@ class _Translation:
         for key in given:
             if key in _LIMITING:
                 self.reasons.append(
-                    f"`{key}` limits it, and has no effect here. See `tools.allow` and `tools.block`."
+                    f"`{key}` has no effect here. Use `tools.allow` or `tools.block`, then enable it."
                 )
             elif key in WITHOUT_EFFECT and key not in _SIGN_IN:
-                self.notes.append(f"`{key}` is left out. {WITHOUT_EFFECT[key]}")
+                self.notes.append(f"`{key}` is not imported. {WITHOUT_EFFECT[key]}")
         written = {key: self._translated(key, value) for key, value in given.items() if key in used}
         if written.get("type") == "stdio":
             del written["type"]
         if isinstance(raw.get("oauth"), Mapping) and "url" in written:
-            # Clients keep secrets elsewhere, and write other keys that only they understand.
+            # Other keys mean something only to the client.
             known = {key: raw["oauth"][key] for key in ("clientId", "callbackPort") if raw["oauth"].get(key)}
             written |= {"oauth": known} if known else {}
         if headers := _codex_headers(raw) if self.place.client.slug == "codex" else None:
@@ -177,13 +177,13 @@ class _Translation:
         return value
 
     def _text(self, key: str, text: str) -> str:
-        """Rewrite each `${…}` so that it means here what it means in the client."""
+        """Rewrite each `${…}` to keep its meaning in the client."""
         client = self.place.client
         if client.variables == "none":
             return _escaped(text)
         if client.slug == "gemini":
             text = re.sub(r"\$([A-Za-z_][A-Za-z0-9_]*)", r"${\1}", text)
-        # An unset variable is empty to the clients. Where that can't work, the configuration will report it.
+        # Clients treat an unset variable as empty; elsewhere, the configuration reports it.
         ending = ":-" if key in {"env", "headers"} else ""
         variable = self._shell_variable if client.variables == "shell" else self._editor_variable
         return _PIECE.sub(lambda match: "$${" if match[1] is None else variable(match[1], ending), text)
@@ -209,7 +209,7 @@ class _Translation:
         return f"$${{{body}}}"
 
     def _input(self, name: str) -> str:
-        """Turn what VS Code asks for into an environment variable."""
+        """Replace an input of VS Code by an environment variable."""
         asked = next((one for one in self.inputs if isinstance(one, Mapping) and one.get("id") == name), {})
         variable = re.sub(r"\W", "_", name, flags=re.ASCII).upper().lstrip("0123456789") or "INPUT"
         default = asked.get("default")
@@ -221,7 +221,7 @@ class _Translation:
 
 
 def _codex_headers(raw: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers whose values Codex takes from variables."""
+    """Return the headers that Codex takes from variables."""
     named = raw.get("env_http_headers")
     found = {name: f"${{{one}:-}}" for name, one in named.items()} if isinstance(named, Mapping) else {}
     token = raw.get("bearer_token_env_var")
@@ -229,7 +229,7 @@ def _codex_headers(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _anchor_paths(written: dict[str, Any], folder: str) -> None:
-    """Make a project's relative paths absolute, and let its servers run in its folder."""
+    """Make a project's relative paths absolute, and its folder the working folder."""
     for key in ("command", "cwd", "envFile"):
         path = str(written.get(key, "/"))
         if not path.startswith(("/", "~", "${")) and (key != "command" or path.startswith(".")):

@@ -17,7 +17,7 @@ from halflap.core.folder import Saved
 from halflap.core.values import DSPY, CallContext, Listing, Result, Tool
 from halflap.dspy.library import Library, SavedProgram
 from halflap.dspy.spec import Field, Predictor, ProgramSpec
-from halflap.sandbox.run.permissions import check_depth
+from halflap.sandbox.run.run import check_depth
 from halflap.store import RunRecord
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.named import names_in
 from halflap.sandbox.run.host import Services
-from halflap.sandbox.run.permissions import Permissions, check_depth
-from halflap.sandbox.run.run import Run, blocking_mistakes
+from halflap.sandbox.run.run import Permissions, Run, blocking_mistakes, check_depth
 from halflap.sandbox.sandbox import MAX_DEPTH, Readiness
 from halflap.sandbox.turns import Turns
 

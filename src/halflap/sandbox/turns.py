@@ -27,7 +27,7 @@ class Turns:
     """Places for `what`, such as `"program"`.
 
     A free place goes to the waiting principal who holds the fewest; among equals, to the one whose last turn is longest
-    ago. The last free place is kept for a principal who holds none, so that nobody waits for another one's endless programs.
+    ago. The last free place is kept for a principal who holds none, so that they need not wait for the endless programs of others.
     """
 
     def __init__(self, places: int, what: str) -> None:

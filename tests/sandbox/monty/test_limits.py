@@ -1,10 +1,11 @@
-"""Nothing that a program does in monty goes on for longer, or takes more, than it may."""
+"""No program in monty runs for longer, or takes more, than it may."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from sandboxing import Stage
 from support import children_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
 
     from halflap.sandbox.sandbox import Ending, Readiness
 
@@ -31,28 +32,38 @@ pytestmark = pytest.mark.slow
 installed = pytest.mark.usefixtures("play")
 
 
-def test_a_program_that_computes_too_long_is_ended_and_its_output_kept(play: Play) -> None:
-    code = "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass"
-    ending, stage = play(f"print('before')\n{code}", cpu_seconds=1)
-    assert (ending.outcome, stage.text) == ("cpu", "before\n")
+@pytest.mark.parametrize(
+    ("code", "outcome", "output"),
+    [
+        ("while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass", "cpu", "before\n"),
+        ("x = 'a' * 10 ** 10", "memory", "before\n"),
+        ("x = []\nwhile True: x.append('a' * 1000)", "memory", "before\n"),
+        ("while True: print('x' * 100)", "output", None),
+        ("raise TimeoutError('feed time limit exceeded: mine')", "failed", "before\n"),
+        ("raise MemoryError('mine')", "failed", "before\n"),
+    ],
+)  # fmt: skip
+def test_a_program_is_ended_by_the_limit_that_it_exceeds_and_its_output_kept(
+    play: Play, code: str, outcome: str, output: str | None
+) -> None:
+    ending, stage = play(f"print('before')\n{code}", stage=Stage(most_output=50_000), cpu_seconds=1)
+    assert ending.outcome == outcome
+    assert stage.text == output or 50_000 < len(stage.printed) < 100_000
 
 
-@pytest.mark.parametrize("code", ["x = 'a' * 10 ** 10", "x = []\nwhile True: x.append('a' * 1000)"])
-def test_a_program_that_takes_too_much_memory_is_ended_and_its_output_kept(play: Play, code: str) -> None:
-    ending, stage = play(f"print('before')\n{code}")
-    assert (ending.outcome, stage.text) == ("memory", "before\n")
-
-
-@pytest.mark.parametrize("error", ["TimeoutError('feed time limit exceeded: mine')", "MemoryError('mine')"])
-def test_an_error_of_the_program_itself_is_not_the_limit(play: Play, error: str) -> None:
-    ending, _ = play(f"raise {error}")
-    assert ending.outcome == "failed"
-
-
-def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
-    ending, stage = play("while True: print('x' * 100)", stage=Stage(most_output=50_000))
-    assert ending.outcome == "output"
-    assert 50_000 < len(stage.printed) < 100_000
+@asynccontextmanager
+async def running(
+    code: str, host: Stage | None = None
+) -> AsyncIterator[tuple[Sandbox, asyncio.Task[Ending], Stage]]:
+    """Run a program that does not end."""
+    monty, stage = Sandbox(Monty(ExecutionConfig())), host or Stage(most_output=10**9)
+    await monty.ready()
+    task = asyncio.create_task(stage.play(monty, code))
+    await asyncio.sleep(0.4)
+    yield monty, task, stage
+    task.cancel()
+    await asyncio.wait([task])
+    await monty.close()
 
 
 @installed
@@ -66,24 +77,15 @@ def test_a_program_that_prints_too_much_is_ended(play: Play) -> None:
     ],
 )
 def test_a_run_that_is_cancelled_ends_at_once_and_leaves_nothing(run: Run, code: str) -> None:
-    async def go() -> None:
-        monty, stage = Sandbox(Monty(ExecutionConfig())), Stage(most_output=10**9)
-        await monty.ready()
-        task = asyncio.create_task(stage.play(monty, code))
-        await asyncio.sleep(0.4)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert stage.waiting == 0
-        assert (await stage.play(monty, "print('next')")).outcome == "ok"
-        await monty.close()
+    async def cancel() -> None:
+        async with running(code) as (monty, task, stage):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert stage.waiting == 0
+            assert (await stage.play(monty, "print('next')")).outcome == "ok"
 
-    run(go())
-
-
-def _environments_of_monty() -> list[str]:
-    processes = [Path(f"/proc/{pid}") for pid in children_of(os.getpid())]
-    return [(one / "environ").read_text() for one in processes if "monty" in (one / "cmdline").read_text()]
+    run(cancel())
 
 
 @installed
@@ -91,35 +93,29 @@ def _environments_of_monty() -> list[str]:
 def test_a_process_has_nothing_of_our_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "of the user")
 
-    async def go() -> list[str]:
-        monty, stage = Sandbox(Monty(ExecutionConfig())), Stage()
-        await monty.ready()
-        task = asyncio.create_task(stage.play(monty, "await mcp__shop__endless()"))
-        while not stage.waiting:
-            await asyncio.sleep(0.01)
-        found = await asyncio.to_thread(_environments_of_monty)
-        task.cancel()
-        await asyncio.wait([task])
-        await monty.close()
-        return found
+    def environments() -> set[str]:
+        processes = [Path(f"/proc/{pid}") for pid in children_of(os.getpid())]
+        return {
+            (one / "environ").read_text() for one in processes if "monty" in (one / "cmdline").read_text()
+        }
 
-    assert set(run(go())) == {""}
+    async def look() -> set[str]:
+        async with running("await mcp__shop__endless()"):
+            return await asyncio.to_thread(environments)
+
+    assert run(look()) == {""}
 
 
 @installed
 def test_closing_ends_what_runs(run: Run) -> None:
-    async def go() -> Ending:
-        monty, stage = Sandbox(Monty(ExecutionConfig())), Stage()
-        await monty.ready()
-        task = asyncio.create_task(stage.play(monty, "while True: pass"))
-        await asyncio.sleep(0.3)
-        await monty.close()
-        ending = await task
-        with pytest.raises(SandboxError, match="closed"):
-            await monty.run(Program("1"), stage)
-        return ending
+    async def close() -> Ending:
+        async with running("while True: pass") as (monty, task, stage):
+            await monty.close()
+            with pytest.raises(SandboxError, match="closed"):
+                await monty.run(Program("1"), stage)
+            return await task
 
-    assert run(go()).outcome == "crashed"
+    assert run(close()).outcome == "crashed"
 
 
 @installed
@@ -128,36 +124,29 @@ def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
         async def call(self, name: str, arguments: object, line: int | None = None) -> Any:
             raise ZeroDivisionError(name, arguments, line)
 
-    async def go() -> None:
-        monty = Sandbox(Monty(ExecutionConfig()))
-        try:
+    async def fail() -> None:
+        code = "try:\n    await mcp__shop__rows()\nexcept Exception:\n    pass"
+        async with running(code, Failing()) as (_, task, _):
             with pytest.raises(ZeroDivisionError):
-                await Failing().play(monty, "try:\n    await mcp__shop__rows()\nexcept Exception:\n    pass")
+                await task
+
+    run(fail())
+
+
+@installed
+def test_it_names_its_version_and_limits_or_what_is_wrong(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def readiness() -> Readiness:
+        monty = Sandbox(Monty(ExecutionConfig(cpu_seconds=7, max_memory_mb=64)))
+        try:
+            return await monty.ready()
         finally:
             await monty.close()
 
-    run(go())
-
-
-async def _readiness() -> Readiness:
-    monty = Sandbox(Monty(ExecutionConfig(cpu_seconds=7, max_memory_mb=64)))
-    try:
-        return await monty.ready()
-    finally:
-        await monty.close()
-
-
-@installed
-def test_it_names_its_version_and_limits(run: Run) -> None:
-    found = run(_readiness())
-    assert found.trouble is None
-    assert found.layers[0].startswith("monty 1.")
-    assert "7 s of computing, 64 MiB of memory" in found.layers
-
-
-@installed
-def test_a_binary_that_does_not_start_is_trouble(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    ready: Readiness = run(readiness())
+    assert ready.trouble is None
+    assert ready.layers[0].startswith("monty 1.")
+    assert "7 s of computing, 64 MiB of memory" in ready.layers
     monkeypatch.setenv("MONTY_BIN", str(tmp_path / "missing"))
-    assert run(_readiness()).trouble.startswith("monty cannot be started: ")
+    assert run(readiness()).trouble.startswith("monty cannot be started: ")

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
+from heapq import heappushpop
 
 from halflap.catalog.search.document import MAX_NAME, Document
 from halflap.catalog.search.terms import Terms
@@ -60,7 +60,6 @@ class Index:
     def __init__(self, documents: Iterable[Document]) -> None:
         # The tools of a server are numbered consecutively, so that a server is a range.
         self._documents = sorted(documents, key=lambda document: (document.server, document.name))
-        self._server_of = [document.server for document in self._documents]
         self._servers: dict[str, range] = {}
         for number, document in enumerate(self._documents):
             first = self._servers.get(document.server, range(number, number)).start
@@ -85,7 +84,7 @@ class Index:
         asked = self._asked(query)
         if not asked:
             return {}
-        covered: dict[int, float] = defaultdict(float)
+        covered = [0.0] * len(self._documents)
         unfinished = words(query)[-1]
         for term in asked:
             related = self._terms.related(term)
@@ -93,11 +92,9 @@ class Index:
                 related = self._terms.completions(term)
             for number, gain in self._gains(term, related, among):
                 covered[number] += gain
-        if not covered:
+        best = self._best(covered, limit)
+        if not best:
             return {}
-        fits = self._with_neighbours(covered)
-        least = nlargest(limit, fits.values())[-1]
-        best = {number: fit for number, fit in fits.items() if fit >= least}
         strength = max(covered[number] for number in best) / sum(map(self._terms.weight, asked))
         scale = _BY_WORDS * min(1.0, strength) / max(best.values())
         return {number: round(scale * fit, 4) for number, fit in best.items()}
@@ -122,15 +119,21 @@ class Index:
             return asked
         return [self._terms.corrected(term) for term in asked[:_MAX_CORRECTED]]
 
-    def _with_neighbours(self, covered: Mapping[int, float]) -> dict[int, float]:
-        """Add to the score of every match a share of the best one of its server."""
-        best: dict[str, float] = defaultdict(float)
-        server_of = self._server_of
-        for number, fit in covered.items():
-            server = server_of[number]
-            best[server] = max(best[server], fit)
-        shares = {server: _NEIGHBOUR_SHARE * fit for server, fit in best.items()}
-        return {number: fit + shares[server_of[number]] for number, fit in covered.items()}
+    def _best(self, covered: Sequence[float], limit: int) -> dict[int, float]:
+        """Add to the score of every match a share of the best one of its server, and return the best matches."""
+        tops = [(max(covered[one.start : one.stop]), one) for one in self._servers.values()]
+        found: dict[int, float] = {}
+        scores = [0.0] * limit
+        for top, tools in sorted(tops, key=lambda one: one[0], reverse=True):
+            share = _NEIGHBOUR_SHARE * top
+            # No tool of this server, or of those after it, can be among the best.
+            if not top or top + share < scores[0]:
+                break
+            for number in tools:
+                if covered[number]:
+                    found[number] = covered[number] + share
+                    heappushpop(scores, found[number])
+        return {number: score for number, score in found.items() if score >= scores[0]}
 
 
 class Names:

@@ -11,16 +11,19 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
+import halflap
 from halflap.cli.command import INTERRUPTED, Invocation, command, on_interrupt
 from halflap.cli.output import (
     Table,
     data_console,
     describe_sign_in,
     drift_line,
+    note,
     one_line,
     outline,
     print_json,
@@ -30,7 +33,7 @@ from halflap.cli.output import (
 from halflap.config import load_config
 from halflap.core.environment import install_command
 from halflap.core.errors import UsageError
-from halflap.core.suggest import closest
+from halflap.core.suggest import did_you_mean
 from halflap.core.text import plural
 from halflap.gateway import Gateway
 from halflap.gateway.findings import rules
@@ -38,7 +41,8 @@ from halflap.gateway.findings import rules
 _MAX_TEXT = 1000
 _TOKENIZER = "o200k_base"
 _HEADING = re.compile(r"^### ([a-z0-9-]+)\n+(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_LINK = re.compile(r"!?\[([^\]]+)\]\([^)]+\)")
+_PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?:howto/|\.\./)?([a-z-]+)\.md[^)]*\)")
 
 
 @command()
@@ -193,23 +197,32 @@ def _facts(examined: Mapping[str, Any]) -> dict[str, Any]:
 @command(shared=("json",))
 def explain(
     invocation: Invocation,
-    code: Annotated[
-        str | None, Argument(metavar="CODE", help="As in `Error [usage]`; by default all.")
+    topic: Annotated[
+        str | None, Argument(metavar="CODE | PAGE", help="A code such as usage, or a page such as learning.")
     ] = None,
 ) -> None:
-    """Explain the code of an error or of a finding of doctor."""
+    """Explain a code, or show a page of the documentation.
+
+    Without an argument, lists the codes of errors and of doctor's findings.
+    """
     texts = explanations()
-    if code is None:
+    if topic is None:
         firsts = {one: _first_sentence(text) for one, text in texts.items()}
         data = [{"code": one, "meaning": first} for one, first in firsts.items()]
         invocation.show(data, Table(["code", "meaning"], list(firsts.items()), wrap=True))
+        note(f"Pages: {', '.join(sorted(_pages()))}")
         return
-    asked = code.strip("[]").lower()
-    if asked not in texts:
-        near = closest(asked, list(texts))
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise UsageError(f"There is no code {code!r}.{meant} `halflap explain` lists all codes.")
-    invocation.show({"code": asked, "text": texts[asked]}, [asked, "", _plain(texts[asked])])
+    asked, pages = topic.strip("[]").lower(), _pages()
+    page = asked.removesuffix(".md")
+    if asked in texts:
+        more = ["", f"There is also a page: halflap explain {asked}.md"] if asked in pages else []
+        invocation.show({"code": asked, "text": texts[asked]}, [asked, "", _plain(texts[asked]), *more])
+    elif page in pages:
+        text = pages[page].read_text(encoding="utf-8")
+        invocation.show({"page": page, "text": text}, [_plain(text)])
+    else:
+        near = did_you_mean(asked, [*texts, *pages], otherwise="`halflap explain` lists them.")
+        raise UsageError(f"There is no code or page {topic!r}. {near}")
 
 
 def explanations() -> dict[str, str]:
@@ -223,10 +236,19 @@ def explanations() -> dict[str, str]:
     return found
 
 
+def _pages() -> dict[str, Path]:
+    """Return the pages of the documentation, which are inside the package or next to its source."""
+    package = Path(halflap.__file__).parent
+    folder = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), package)
+    return {page.stem: page for pattern in ("*.md", "howto/*.md") for page in folder.glob(pattern)}
+
+
 def _first_sentence(text: str) -> str:
     paragraph = " ".join(_plain(text).partition("\n\n")[0].split())
     return paragraph.partition(". ")[0].rstrip(".") + "."
 
 
 def _plain(text: str) -> str:
+    """Return Markdown as plain text; a link to a page names the command that shows it."""
+    text = _PAGE_LINK.sub(r"\1 (halflap explain \2)", text)
     return _LINK.sub(r"\1", text).replace("**", "")

@@ -27,8 +27,6 @@ _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
 """The confidence that lineage alone gives at most."""
-_AT_A_TIME = 250
-"""Tools whose edges are computed without garbage collection."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
 
@@ -107,11 +105,10 @@ class Graph:
 
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
-        tools = list(self.tools)
-        for start in range(0, len(tools), _AT_A_TIME):
+        for tool in list(self.tools):
             with without_collection():
-                some = [edge for one in tools[start : start + _AT_A_TIME] for edge in self._into(one, best)]
-            yield from some
+                found = self._into(tool, best)
+            yield from found
 
     def _into(self, tool: str, best: int) -> Sequence[Edge]:
         sources = {tool, *self._named_or_seen(tool)}

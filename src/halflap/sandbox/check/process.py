@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from halflap.sandbox.check.inside.answer import Answer
 from halflap.sandbox.check.inside.profile import ANSWER, QUESTION
-from halflap.sandbox.jail.pool import Pool
+from halflap.sandbox.jail.fork_server import Pool
 from halflap.sandbox.jail.protocol import Frames, MisuseError, frame
 from halflap.sandbox.turns import Turns
 

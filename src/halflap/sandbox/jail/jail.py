@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError
-from halflap.sandbox.jail.pool import Pool
+from halflap.sandbox.jail.fork_server import Pool
 from halflap.sandbox.jail.process import SandboxProcess
 from halflap.sandbox.sandbox import Ending, Host, Program, Readiness, canary_trouble
 

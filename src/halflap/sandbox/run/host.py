@@ -15,8 +15,7 @@ from halflap.core.json_bounds import TooManyPartsError, check_parts
 from halflap.core.values import SCRIPTS, Result
 from halflap.sandbox.functions import ToolError
 from halflap.sandbox.media import Media
-from halflap.sandbox.run.output import Output
-from halflap.sandbox.run.report import CallMade
+from halflap.sandbox.run.report import CallMade, Output
 from halflap.sandbox.sandbox import Host
 from halflap.schema import Reading, read_result, reading_of
 from halflap.store import TOOL_ERROR

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import plural
@@ -33,13 +34,6 @@ Reflect = Callable[[str], Mapping[str, str]]
 
 def is_installed() -> bool:
     return find_spec("gepa") is not None
-
-
-class _Quiet:
-    """A logger that drops everything: the library's default one prints to stdout."""
-
-    def log(self, message: str) -> None:
-        """Drop the message."""
 
 
 class _Adapter:
@@ -163,7 +157,8 @@ def genetic_search(search: Search, seed: int, reflect: Reflect | None = None) ->
         track_best_outputs=False,
         max_metric_calls=search.budget * len(_OBJECTIVES),
         stop_callbacks=[NoImprovementStopper(_PATIENCE)],
-        logger=_Quiet(),
+        # The default logger prints to stdout.
+        logger=SimpleNamespace(log=lambda _: None),
         seed=seed,
         raise_on_exception=True,
     )

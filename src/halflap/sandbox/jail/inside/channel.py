@@ -188,7 +188,7 @@ class Console:
                 stream.flush()
 
     def finish(self) -> None:
-        """Send everything that the program has printed, also to streams of its own."""
+        """Send everything that the program has printed, also to streams that it opened itself."""
         for stream in (sys.stdout, sys.stderr):
             # The program may have put anything there.
             with contextlib.suppress(BaseException):

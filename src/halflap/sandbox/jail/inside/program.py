@@ -43,7 +43,7 @@ _LAST = "_halflap_last"
 _SCRIPT = "script"
 """The `__name__` of a script; not `__main__`, so that an `if __name__ == "__main__"` block does not run."""
 _RESERVE_BYTES = 1 << 22
-"""Freed when the program has failed, so that there is memory to report it."""
+"""Freed when the program has failed, to have memory for the report."""
 
 
 def prepare() -> None:
