@@ -9,9 +9,10 @@ import inspect
 import signal
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
 import typer
 
@@ -123,7 +124,7 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        own = [_named(one) for one in inspect.signature(function, eval_str=True).parameters.values()][1:]
         defaults = {one.name: one.default for one in own}
 
         @functools.wraps(function)
@@ -152,6 +153,16 @@ def command(
         return run
 
     return decorate
+
+
+def _named(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Show an option or argument with its name in capitals as the value, unless it is a flag or a choice."""
+    kind, *infos = get_args(parameter.annotation) or [parameter.annotation]
+    if not infos or infos[0].metavar is not None or bool in {kind, *get_args(kind)} or "Literal" in str(kind):
+        return parameter
+    info = copy(infos[0])
+    info.metavar = parameter.name.upper()
+    return parameter.replace(annotation=Annotated[kind, info])
 
 
 def _reported(work: Callable[[], Any], *, as_json: bool) -> None:

@@ -30,16 +30,12 @@ _NO_TERMINAL = "no terminal to confirm on; use --yes"
 _MAX_INPUT = 256_000_000
 
 YesOption = Annotated[bool, Option("--yes", "-y", help="Don't ask for confirmation.")]
-ServerOption = Annotated[
-    str | None, Option("--server", "-s", metavar="NAME", help="Only this server's tools.")
-]
+ServerOption = Annotated[str | None, Option("--server", "-s", help="Only this server's tools.")]
 OutputOption = Annotated[
     Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file, not to stdout.")
 ]
-ToolArgument = Annotated[
-    str, Argument(metavar="TOOL", help="The tool's name; a unique short name is enough.")
-]
-NewNameArgument = Annotated[str, Argument(metavar="NAME", help="Lower-case letters, digits and _.")]
+ToolArgument = Annotated[str, Argument(help="The tool's name; a unique short name is enough.")]
+NewNameArgument = Annotated[str, Argument(help="Lower-case letters, digits and _.")]
 ForceOption = Annotated[bool, Option("--force", help="Replace an existing one of that name.")]
 ArgumentsOption = Annotated[
     list[str] | None,

@@ -148,7 +148,7 @@ def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple
 @command(shared=("config", "json"))
 def install(
     invocation: Invocation,
-    client: Annotated[str, Argument(metavar="CLIENT", help=f"One of {join(CLIENTS, 'or')}.")],
+    client: Annotated[str, Argument(help=f"One of {join(CLIENTS, 'or')}.")],
     move: Annotated[bool, Option("--move", help="Also remove the servers that Halflap has.")] = False,
     undo_it: Annotated[bool, Option("--undo", help="Restore the client's original file.")] = False,
     yes: YesOption = False,

@@ -48,7 +48,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?:howto/|\.\./)?([a-z-]+)\.md[^)]*\)")
 @command()
 async def doctor(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(metavar="SERVER", help="Only these servers.")] = None,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
     log: Annotated[bool, Option("--log", help="Also show the end of each server's log.")] = False,
 ) -> None:
     """Check everything, and show what is wrong and how to fix it.

@@ -33,9 +33,7 @@ graph = group("graph", "Show which results can be passed as which arguments.", h
 @command(default=True)
 async def show_graph(
     invocation: Invocation,
-    tool: Annotated[
-        str | None, Option("--tool", "-t", metavar="TOOL", help="Only links of this tool.")
-    ] = None,
+    tool: Annotated[str | None, Option("--tool", "-t", help="Only links of this tool.")] = None,
     form: Annotated[
         Literal["mermaid", "dot"] | None, Option("--format", "-f", help="Draw a diagram.")
     ] = None,
@@ -94,9 +92,7 @@ async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgu
 @command()
 async def suggest(
     invocation: Invocation,
-    goal: Annotated[
-        list[str] | None, Argument(metavar="WORDS", help="What to search for, in any language.")
-    ] = None,
+    goal: Annotated[list[str] | None, Argument(help="What to search for, in any language.")] = None,
     want: Annotated[
         list[str] | None, Option("--want", "-w", metavar="NAME", help="The tool or field to plan for.")
     ] = None,
@@ -106,7 +102,7 @@ async def suggest(
     ] = None,
     may_change: Annotated[bool, Option("--may-change", help="Allow tools that change something.")] = False,
     limit: Annotated[
-        int | None, Option("--limit", "-n", min=1, max=10, metavar="N", help="Maximum number of suggestions.")
+        int | None, Option("--limit", "-n", min=1, max=10, help="Maximum number of suggestions.")
     ] = None,
     program: Annotated[bool, Option("--program", help="Print only the program of the best one.")] = False,
     net: Annotated[bool, Option("--net", help="Print only the best one, as a workflow.")] = False,

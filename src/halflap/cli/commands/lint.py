@@ -34,10 +34,9 @@ _MIN_GAIN = 0.05
 @command()
 async def lint(
     invocation: Invocation,
-    servers: Annotated[list[str] | None, Argument(metavar="SERVER", help="Only these servers.")] = None,
+    servers: Annotated[list[str] | None, Argument(help="Only these servers.")] = None,
     file: Annotated[
-        Path | None,
-        Option("--file", "-f", metavar="FILE", help="Lint definitions in a file, or - for stdin."),
+        Path | None, Option("--file", "-f", help="Lint definitions in a file, or - for stdin.")
     ] = None,
     suggest: Annotated[
         bool, Option("--suggest", help="Draft missing output schemas from recorded results.")

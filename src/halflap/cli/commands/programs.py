@@ -42,10 +42,7 @@ programs = group("programs", "List, show, run, export and optimise saved DSPy pr
 _SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
-    str,
-    Argument(
-        metavar="NAME", help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__")
-    ),
+    str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
 ]
 
 
@@ -129,7 +126,7 @@ def export(
         str, Argument(metavar="MODULE:OBJECT", help="A dspy.Module, importable from this folder.")
     ],
     name: NewNameArgument,
-    version: Annotated[str, Option(metavar="VERSION", help="Its version.")] = "1.0.0",
+    version: Annotated[str, Option(help="Its version.")] = "1.0.0",
     wiring: Annotated[
         Path | None, Option(metavar="FILE", help="JSON that says which field feeds which.")
     ] = None,
@@ -172,12 +169,12 @@ async def optimize(
     invocation: Invocation,
     name: NameArgument,
     train: Annotated[Path, Option(metavar="FILE", help="JSON lines with inputs and expected outputs.")],
-    metric: Annotated[str, Option(metavar="METRIC", help="One of exact, exact:FIELD, module:function.")],
+    metric: Annotated[str, Option(help="One of exact, exact:FIELD, module:function.")],
     optimizer: Annotated[
         Literal["BootstrapFewShot", "GEPA"],
         Option(help="BootstrapFewShot adds examples, GEPA rewrites the prompts."),
     ] = "BootstrapFewShot",
-    budget: Annotated[int | None, Option(min=1, metavar="N", help="How many answers GEPA may score.")] = None,
+    budget: Annotated[int | None, Option(min=1, help="How many answers GEPA may score.")] = None,
     save_as: Annotated[str | None, Option(metavar="NEW_NAME", help="By default NAME_optimized.")] = None,
     force: ForceOption = False,
     yes: YesOption = False,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).", has_default=True)
 _SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The script's name.")]
+NameArgument = Annotated[str, Argument(help="The script's name.")]
 
 
 @command()
@@ -224,7 +224,7 @@ def _described(script: Script) -> dict[str, Any]:
 async def save(
     invocation: Invocation,
     name: NewNameArgument,
-    file: Annotated[str, Argument(help="A Python file, or - for stdin.", metavar="FILE")],
+    file: Annotated[str, Argument(help="A Python file, or - for stdin.")],
     force: ForceOption = False,
 ) -> None:
     """Save a program as a script, which is also a tool.

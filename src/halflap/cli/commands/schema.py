@@ -44,7 +44,7 @@ _MB = 1_000_000
 _LEARNED_KEYS = ("outputSchema", "observedSchema", "observations", "confidence", "lastObserved", "drift")
 
 schema = group("schema", "Show, share and forget learned result schemas.")
-OptionalTool = Annotated[str | None, Argument(metavar="TOOL", help="Only this tool.")]
+OptionalTool = Annotated[str | None, Argument(help="Only this tool.")]
 
 
 @schema.command()
@@ -99,11 +99,9 @@ async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
 async def forget(
     invocation: Invocation,
     name: OptionalTool = None,
-    server: Annotated[
-        str | None, Option("--server", "-s", metavar="NAME", help="All tools of this server.")
-    ] = None,
+    server: Annotated[str | None, Option("--server", "-s", help="All tools of this server.")] = None,
     origin: Annotated[
-        str | None, Option(metavar="ORIGIN", help="Only what was learned live, by backfill or by import.")
+        str | None, Option(help="Only what was learned live, by backfill or by import.")
     ] = None,
     yes: YesOption = False,
 ) -> None:
@@ -136,7 +134,7 @@ async def forget(
 @command(shared=("config", "verbose"))
 async def export_learned(
     invocation: Invocation,
-    file: Annotated[Path | None, Argument(metavar="FILE", help="By default stdout.")] = None,
+    file: Annotated[Path | None, Argument(help="By default stdout.")] = None,
 ) -> None:
     """Export what was learned, for another gateway.
 
@@ -152,7 +150,7 @@ async def export_learned(
 @command()
 async def import_learned(
     invocation: Invocation,
-    file: Annotated[Path, Argument(metavar="FILE", help="From `halflap schema export`, or - for stdin.")],
+    file: Annotated[Path, Argument(help="From `halflap schema export`, or - for stdin.")],
 ) -> None:
     """Import what another gateway learned.
 
@@ -189,11 +187,9 @@ async def backfill(
         Argument(metavar="SOURCE…", help="Files or folders, - for stdin, or store: for own records."),
     ],
     server: Annotated[
-        str | None, Option("--server", "-s", metavar="NAME", help="The server of tools that name none.")
+        str | None, Option("--server", "-s", help="The server of tools that name none.")
     ] = None,
-    jobs: Annotated[
-        int | None, Option("--jobs", "-j", min=1, max=1024, metavar="N", help="Number of processes.")
-    ] = None,
+    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, max=1024, help="Number of processes.")] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Show what would be learned, and store nothing.")
     ] = False,

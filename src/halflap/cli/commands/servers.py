@@ -48,8 +48,8 @@ _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 _PREDEFINED = {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The server's name.")]
-PersonOption = Annotated[str | None, Option("--for", metavar="PERSON", help="Sign in for this person.")]
+NameArgument = Annotated[str, Argument(help="The server's name.")]
+PersonOption = Annotated[str | None, Option("--for", help="Sign in for this person.")]
 
 
 @command(shared=_SHARED)
@@ -164,13 +164,11 @@ def _path(own: OwnConfig, name: str) -> tuple[str, str]:
 @command(shared=_SHARED)
 async def trust(
     invocation: Invocation,
-    file: Annotated[
-        Path | None, Argument(metavar="FILE", help="A project file; by default those in this folder.")
-    ] = None,
+    file: Annotated[Path | None, Argument(help="A project file; by default those in this folder.")] = None,
     yes: YesOption = False,
     revoke: Annotated[bool, Option("--revoke", help="Stop trusting the file.")] = False,
     tools: Annotated[
-        list[str] | None, Option("--tool", metavar="NAME", help="Accept this tool's changed definition.")
+        list[str] | None, Option("--tool", help="Accept this tool's changed definition.")
     ] = None,
 ) -> None:
     """Trust a project file, so that its servers can start.

@@ -21,7 +21,7 @@ token = group("token", "Create and revoke people's tokens for HTTP.")
 
 _SHARED = ("config", "json")
 _PATH = ("http", "tokens")
-NameArgument = Annotated[str, Argument(metavar="NAME", help="The person's name.")]
+NameArgument = Annotated[str, Argument(help="The person's name.")]
 
 
 @token.callback(invoke_without_command=True)
@@ -39,7 +39,7 @@ def people(invocation: Invocation) -> None:
 def add(
     invocation: Invocation,
     name: NameArgument,
-    profile: Annotated[str | None, Option("--profile", metavar="NAME", help="Their profile.")] = None,
+    profile: Annotated[str | None, Option("--profile", help="Their profile.")] = None,
     force: Annotated[bool, Option("--force", help="Replace their token.")] = False,
 ) -> None:
     """Create a token for a person, and print it once.

@@ -55,9 +55,7 @@ async def list_tools(
     server: ServerOption = None,
     everything: Annotated[bool, Option("--all", "-a", help="Include blocked and held tools.")] = False,
     refresh: Annotated[bool, Option("--refresh", help="Ask the servers again, and report changes.")] = False,
-    profile: Annotated[
-        str | None, Option(metavar="NAME", help="Only tools that this profile may use.")
-    ] = None,
+    profile: Annotated[str | None, Option(help="Only tools that this profile may use.")] = None,
 ) -> None:
     """List the tools of all servers.
 
@@ -124,7 +122,7 @@ def _rows(gateway: Gateway, profile: Profile | None) -> Iterator[dict[str, Any]]
 @command()
 async def search(
     invocation: Invocation,
-    query: Annotated[list[str], Argument(metavar="WORDS", help="What the tool should do, or its name.")],
+    query: Annotated[list[str], Argument(help="What the tool should do, or its name.")],
     limit: Annotated[int, Option("--limit", "-n", min=1, max=100, help="Maximum number of results.")] = 10,
     server: ServerOption = None,
 ) -> None:

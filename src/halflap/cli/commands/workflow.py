@@ -43,12 +43,9 @@ _MAX_SHOWN = 30
 """Activities in a matrix for people."""
 _REPORTED = ("transformations", "metrics", "validation", "engine", "evaluations", "notes")
 
-FileArgument = Annotated[
-    Path, Argument(metavar="FILE", help="A workflow in JSON or YAWL's XML, or - for stdin.")
-]
+FileArgument = Annotated[Path, Argument(help="A workflow in JSON or YAWL's XML, or - for stdin.")]
 PatternsOption = Annotated[
-    list[str] | None,
-    Option("--pattern", "-p", metavar="PATTERN", help="One of sequential, parallel, choice, loop."),
+    list[str] | None, Option("--pattern", "-p", help="One of sequential, parallel, choice, loop.")
 ]
 
 
@@ -102,7 +99,7 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
 def compare(
     invocation: Invocation,
     file: FileArgument,
-    other: Annotated[Path, Argument(help="The workflow to compare it with.", metavar="OTHER")],
+    other: Annotated[Path, Argument(help="The workflow to compare it with.")],
     mode: Annotated[
         Literal["strict", "balanced", "lenient"],
         Option("--mode", "-m", help="Require the same traces, or 0.8 or 0.5 of the footprint."),

@@ -50,7 +50,7 @@ _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DO
 @command()
 async def run_workflow(
     invocation: Invocation,
-    file: Annotated[Path | None, Argument(metavar="FILE", help="A workflow whose tasks have tools.")] = None,
+    file: Annotated[Path | None, Argument(help="A workflow whose tasks have tools.")] = None,
     arguments: ArgumentsOption = None,
     json_arguments: JsonArgumentsOption = None,
     resume: Annotated[str | None, Option(metavar="RUN", help="Resume a failed or interrupted run.")] = None,
