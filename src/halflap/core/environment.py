@@ -36,7 +36,7 @@ def install_command(extra: str) -> str:
     prefix = Path(sys.prefix)
     tool = "pip install"
     if (prefix / "pipx_metadata.json").exists():
-        tool = "pipx install --force"
+        tool = "pipx inject halflap"
     elif (prefix / "uv-receipt.toml").exists():
         tool = "uv tool install"
     return f"{tool} 'halflap[{extra}]'"
