@@ -1,4 +1,4 @@
-"""The customers, orders and opportunities of a made-up firm; its today is fixed, so that every run gives the same."""
+"""The customers, orders and opportunities of a fictional company, on a fixed day, so that every run gives the same results."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def schema_hash(input_schema: Any, output_schema: Any) -> str:
 
 
 def _without_texts(schema: Any, *, is_named: bool = False) -> Any:
-    """Drop descriptions and the like; with `is_named`, the keys are names of properties or definitions."""
+    """Drop descriptions, titles and examples; with `is_named`, the keys are names of properties or definitions."""
     if isinstance(schema, list):
         return [_without_texts(one) for one in schema]
     if not isinstance(schema, dict):

@@ -1,6 +1,6 @@
-"""Small MCP servers with made-up data, to try Halflap before you have servers of your own.
+"""Small MCP servers with fictional data, to try Halflap without servers of your own.
 
-`financial_data` declares what it returns, `doc_retrieval` doesn't, `sales` describes how its tools chain, and
+`financial_data` declares what it returns, `doc_retrieval` does not, `sales` describes how its tools chain, and
 `contract_sales` is the example written with the contract kit. Each runs with `python -m halflap.demo.NAME`.
 """
 

@@ -1,4 +1,4 @@
-"""What the tools of the sales server do, over the customers and orders of the example `sales-server`.
+"""The implementation of the sales server's tools, over the data of the example `sales-server`.
 
 Changes last as long as the process.
 """
@@ -18,7 +18,7 @@ GENERATED_AT = f"{book.NOW:%Y-%m-%dT%H:%M:%SZ}"
 
 
 class Book:
-    """Everything this process knows, and what its tools do with it."""
+    """The data of this process, and its tools."""
 
     def __init__(self) -> None:
         self.customers = dict(book.CUSTOMERS)

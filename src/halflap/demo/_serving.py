@@ -1,6 +1,6 @@
 """Serve functions as MCP tools over stdio, to clients of both protocol eras.
 
-The protocol is written by hand because the MCP library takes over a second to import, for each server that is started.
+The protocol is implemented here because importing the MCP library takes over a second per server.
 """
 
 import json
@@ -19,11 +19,11 @@ _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,)}
 
 
 class RefusedError(Exception):
-    """The call can't be answered; the message says why, and what would work."""
+    """The call is refused; the message says why, and what would work."""
 
 
 class ProtocolError(Exception):
-    """The request can't be answered; the code is one of JSON-RPC."""
+    """The request fails with a JSON-RPC error code."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class DemoServer:
     instructions: str | None = None
 
     def serve(self) -> None:
-        """Serve the tools over stdin and stdout until the client leaves."""
+        """Serve the tools over stdin and stdout until the client disconnects."""
         for line in sys.stdin:
             request = json.loads(line)
             if "id" not in request:
@@ -139,7 +139,7 @@ def _checked(schema: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, 
         allowed = properties[name].get("enum")
         if allowed is not None and value not in allowed:
             raise RefusedError(f"Argument {name} must be one of {', '.join(allowed)}, not {value!r}.")
-    # The schemas give `limit` no minimum, yet a page of no rows, or of -1, is never meant.
+    # The schemas of `limit` have no minimum.
     if arguments.get("limit", 1) < 1:
         raise RefusedError(f"Argument limit must be at least 1, not {arguments['limit']}.")
     return arguments

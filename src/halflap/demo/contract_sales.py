@@ -1,15 +1,15 @@
-"""Serves the example `sales-server`, which is written with the contract kit: its files are linked here, not copied."""
+"""Serve the example `sales-server`, which is written with the contract kit."""
 
 import runpy
 import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "_contract_sales"
-"""In a clone a link to `examples/sales-server`, in a wheel those files themselves."""
+"""A link to `examples/sales-server` in a clone, a copy of it in a wheel."""
 
 
 def serve() -> None:
-    """Run the example as `python server.py` does: what it imports from beside it is found first."""
+    """Run the example like `python server.py`, which finds the modules next to it."""
     sys.path.insert(0, str(FOLDER))
     runpy.run_path(str(FOLDER / "server.py"), run_name="__main__")
 

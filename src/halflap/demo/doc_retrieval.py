@@ -1,4 +1,4 @@
-"""A dozen internal documents of a made-up firm: a server that does not declare what it returns."""
+"""A dozen internal documents of a fictional company: a server that does not declare what it returns."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 from halflap.demo._serving import DemoServer, RefusedError, ServedTool
 
 TITLE_WEIGHT = 3
-"""A word in the title counts as much as three in the text."""
+"""A word in the title counts like three in the text."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ def get_doc(doc_id: str) -> dict[str, Any]:
 
 
 def _words(text: str) -> list[str]:
-    # Without the plural s "refund" finds "refunds"; more stemming than that a dozen documents do not need.
+    # Strip the plural s, so that "refund" finds "refunds"; a dozen documents need no more stemming.
     return [re.sub(r"(?<=..[^s])s$", "", word) for word in re.findall(r"\w+", text.lower())]
 
 
 def _score(document: Document, wanted: set[str]) -> float:
-    """Return how much of the document the wanted words make up."""
+    """Return the share of the document's words that are wanted."""
     words = TITLE_WEIGHT * _words(document.title) + _words(document.content) + _words(" ".join(document.tags))
     return sum(word in wanted for word in words) / len(words)
 
 
 def _excerpt(content: str, wanted: set[str]) -> str:
-    """Return the sentence that has most of the words asked for."""
+    """Return the sentence with most of the wanted words."""
     return max(re.split(r"(?<=\.) ", content), key=lambda sentence: len(wanted & set(_words(sentence))))
 
 

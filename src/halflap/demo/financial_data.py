@@ -1,7 +1,7 @@
-"""Statements of six made-up companies: a server that declares what it returns, with an array at the root.
+"""Financial statements of six fictional companies: a server whose output schema is an array.
 
-Every row has the declared fields; cash-flow and balance rows have more. The books agree: quarters add up to years, assets
-are liabilities plus equity, cash moves by the cash flow.
+Every row has the declared fields; cash-flow and balance rows have more. The numbers are consistent: quarters add up to
+years, assets are liabilities plus equity, and cash changes by the cash flow.
 """
 
 import json
@@ -27,7 +27,7 @@ class Company:
     years: Sequence[Sequence[int]]
     """Revenue, operating income and net income of each year from FIRST_YEAR on, in millions."""
     seasons: Sequence[int]
-    """Percent of a year that falls into each quarter."""
+    """Percent of a year's amounts in each quarter."""
     opening_cash: int
     opening_equity: int
     payables: int

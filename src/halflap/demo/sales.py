@@ -1,4 +1,4 @@
-"""Customers and orders of a made-up firm: a server that declares its outputs and says how its tools chain."""
+"""Customers and orders of a fictional company: a server that declares its outputs and describes how its tools chain."""
 
 from typing import Any
 
