@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from halflap.server.audit import Refusals
+from halflap.server.audit import Audit, Refusals
 from halflap.server.connections import Connections
 from halflap.server.guard import Guard
 from halflap.server.http import bind
@@ -16,6 +17,7 @@ from halflap.server.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 REQUEST = b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
@@ -25,8 +27,8 @@ async def never(*_arguments: Any) -> None:
 
 
 @asynccontextmanager
-async def serving(**limits: Any) -> AsyncIterator[tuple[int, Refusals]]:
-    refusals = Refusals()
+async def serving(audit: Audit | None = None, **limits: Any) -> AsyncIterator[tuple[int, Refusals]]:
+    refusals = Refusals(audit)
     connections = Connections(refusals, **limits)
     guard: Any = Guard(never, Tokens({}), frozenset({"127.0.0.1"}), (), refusals)
     protocol: Any = connections.protocol
@@ -40,9 +42,9 @@ async def serving(**limits: Any) -> AsyncIterator[tuple[int, Refusals]]:
         await task
 
 
-async def answer(port: int) -> bytes:
+async def answer(port: int, request: bytes = REQUEST) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(REQUEST)
+    writer.write(request)
     try:
         return await reader.read()
     finally:
@@ -89,9 +91,20 @@ async def test_a_request_that_does_not_arrive_is_ended() -> None:
         assert refusals.counts["slow"] == 3
 
 
-async def test_what_is_refused_is_counted_and_logged_once_a_minute(caplog: Any) -> None:
-    async with serving() as (port, refusals):
+async def test_what_is_refused_is_counted_and_logged_once_a_minute(caplog: Any, tmp_path: Path) -> None:
+    audit = await asyncio.to_thread(Audit, tmp_path / "audit.jsonl")
+    async with serving(audit) as (port, refusals):
         for _ in range(5):
             await answer(port)
-    assert refusals.counts["token"] == 5
+        await answer(port, REQUEST.replace(b"127.0.0.1", b"evil.example"))
+        await answer(port, REQUEST.replace(b"\r\n\r\n", b"\r\nOrigin: https://evil.example\r\n\r\n"))
+    await asyncio.to_thread(audit.close)
+    assert {name: count for name, count in refusals.counts.items() if count} == {
+        "token": 5,
+        "host": 1,
+        "origin": 1,
+    }
     assert sum("valid token" in one.message for one in caplog.records) == 1
+    lines = (await asyncio.to_thread((tmp_path / "audit.jsonl").read_text)).splitlines()
+    outcomes = [json.loads(line)["outcome"] for line in lines]
+    assert outcomes == ["refused: token", "refused: host", "refused: origin"]

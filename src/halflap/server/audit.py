@@ -86,9 +86,11 @@ class Audit:
             self._queue.put_nowait(logging.LogRecord("audit", logging.INFO, "", 0, line, None, None))
 
     def close(self) -> None:
-        """Write the queued lines."""
+        """Write the queued lines, and close the file."""
         if self._writer is not None:
             self._writer.stop()
+            for handler in self._writer.handlers:
+                handler.close()
 
     async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Log a request to the MCP server with its outcome."""
