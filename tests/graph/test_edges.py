@@ -64,6 +64,19 @@ def test_an_id_is_found_wherever_it_is_in_a_result(gives: Any, mapping: str) -> 
         (("GetParcels", {"data": [{"id": str}]}), ("GetParcelsIdScans", "id!"), {("data[].id", "id")}),
         (("GetParcelsSearch", {"data": [{"id": str}]}), ("GetParcelsId", "id!"), {("data[].id", "id")}),
         (("get_task", {"created_by": {"id": str}, "id": str}), ("get_user", "user_id!"), {("created_by.id", "user_id")}),
+        # `list` may say how much is meant, or be a part of the thing.
+        (("get_task_list", {"id": str}), ("get_list_tasks", "task_list_id!"), {("id", "task_list_id")}),
+        (("get_user_profile", {"id": str}), ("list_posts", "user_id!"), {("id", "user_id")}),
+        # The bare id is that of the project, since another parameter names the issue.
+        (("list_issues", [{"id": int, "project_id": str}]), ("get_project_issue", "id! issue_id:integer!"), {("[].project_id", "id"), ("[].id", "issue_id")}),
+        # Names written together and apart.
+        (("list_datasources", [{"datasource_id": str}]), ("query", "data_source_id!"), {("[].datasource_id", "data_source_id")}),
+        # A token's id is no token.
+        (("list_tokens", [{"id": str}]), ("get_token", "token_id!"), {("[].id", "token_id")}),
+        # A change's new values never come from what it changes.
+        (("get_task", {"id": str, "due_date": str}), ("update_task", "task_id! due_date"), {("id", "task_id")}),
+        # Deep inside, optional values are filled only by what was seen to go there.
+        (("list_users", [{"user_id": str}]), ("create_board", {"name!": str, "share": {"with": {"user_id": str}}}), set()),
         # What is added to several things at once is not what comes back.
         (("add_members_to_team", {"id": str}), ("get_member", "member_id!"), set()),
         (("delete_customer", {"customer_id": str}), ("order_history", "customer_id!"), set()),
@@ -95,6 +108,39 @@ def test_an_identifier_that_the_parameter_describes_comes_first() -> None:
     made = pair(tool("s", "usergroups_list", "", [{"handle": str, "id": str}]), tool("s", "enable", target))
     assert made is not None
     assert made.links[0].to_json()["from"] == "[].id"
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "target"),
+    [
+        # Read with their tools' names, the one is a backup of another kind.
+        ("get_mongo_backup", "get_mysql_backup", "restore_mongo_backup"),
+        # A kind of its own, and not one of the groups.
+        ("get_backup", "get_shared_disk_backup", "restore_backup"),
+    ],
+)
+def test_things_of_the_same_kind_come_first(better: str, worse: str, target: str) -> None:
+    taking = tool("s", target, "backup_id!")
+    first, second = (tool("s", name, "", {"backup": {"id": str}}) for name in (better, worse))
+    found = graph_of(first, second, taking).into(taking.tool)
+    assert [edge.source for edge in found] == [first.tool, second.tool]
+    assert found[0].confidence > found[1].confidence
+
+
+def test_a_display_name_comes_first_where_the_description_asks_for_it() -> None:
+    target = tool(
+        "s", "get_domain", {"domain!": {"type": "string", "description": "The name of the domain."}}
+    )
+    made = pair(tool("s", "list_domains", "", {"domains": [{"id": str, "name": str}]}), target)
+    assert made is not None
+    assert made.links[0].to_json()["from"] == "domains[].name"
+
+
+def test_of_two_fields_that_identify_the_same_the_outer_one_comes_first() -> None:
+    source = tool("s", "list_assignments", "", {"entries": [{"id?": str, "kind": str, "item": {"id": str}}]})
+    made = pair(source, tool("s", "get_assignment", "assignment_id!"))
+    assert made is not None
+    assert made.links[0].to_json()["from"] == "entries[].id"
 
 
 def test_a_word_is_not_short_for_one_that_is_made_of_two() -> None:
@@ -145,7 +191,7 @@ def test_a_common_name_weighs_less() -> None:
 @pytest.mark.parametrize(
     ("given", "asked"),
     [
-        ({"customer_id": int}, {"customer_id!": str}),
+        ({"customer_id": float}, {"customer_id!": str}),
         ({"departure_day": "date"}, {"departure_day!": "date-time"}),
         ({"cabin_class": {"first", "second"}}, {"cabin_class!": {"economy", "business"}}),
         ({"distance_km": float}, {"distance_km!": int}),

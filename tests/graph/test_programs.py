@@ -9,12 +9,12 @@ import pytest
 from graph.made import graph_of, ports
 from graph.making import tool
 from graph.playing import play
+from halflap.graph.edges import Graph
 from halflap.graph.emit import program
 from halflap.graph.plan import plan, target_of
 
 if TYPE_CHECKING:
     from graph.playing import Play
-    from halflap.graph.edges import Graph
 
 STRING = {"type": "string"}
 NULL = {"type": "null"}
@@ -35,6 +35,23 @@ ROWS = graph_of(ports("rows", "", "rows[].row_id?"), ports("row_view", "row_id")
 
 def rows(*ids: Any) -> Any:
     return lambda: {"rows": [{} if one is None else {"row_id": one} for one in ids]}
+
+
+class TestArguments:
+    def test_identifiers_are_converted_to_the_type_that_is_taken(self) -> None:
+        graph = Graph(
+            [
+                tool("s", "list_tickets", "", [{"id": int, "board_id": str}]),
+                tool("s", "get_ticket", "ticket_id! board_id:integer!", {"title": str}),
+            ]
+        )
+        made = played(
+            graph,
+            "get_ticket",
+            list_tickets=lambda: [{"id": 7, "board_id": "12"}],
+            get_ticket=lambda ticket_id, board_id: {"title": f"{ticket_id!r} {board_id!r}"},
+        )
+        assert made.value == [{"title": "'7' 12"}]
 
 
 class TestLoops:

@@ -1,4 +1,4 @@
-"""Whether a tool may change something.
+"""Whether a tool may change something, and what a change is about.
 
 In this order: the user's settings and the server's annotations, as far as they are believed (`Ports.changes`); then the
 first verb of the tool's name and the first word of its description, against a list of common verbs; otherwise it may
@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.naming import is_plural, pieces_of, subject_of, verb_at
-from halflap.graph.naming.vocabulary import CHANGE_VERBS, READ_VERBS, SURE_READS
+from halflap.graph.naming import is_plural, pieces_of, slot_identities, subject_of, things_around, verb_at
+from halflap.graph.naming.vocabulary import CHANGE_VERBS, IDENTIFIERS, READ_VERBS, SEND_VERBS, SURE_READS
+from halflap.graph.paths import Path, keys_of
 
 if TYPE_CHECKING:
-    from halflap.graph.ports import Ports
+    from halflap.graph.naming import Words
+    from halflap.graph.ports import Ports, Slot
 
 _FIRST_WORDS = re.compile(r"[a-z]+", re.IGNORECASE)
 _ENDINGS = ("s", "es", "ing", "ed", "d")
@@ -36,6 +38,42 @@ def destroys(ports: Ports) -> bool:
     if ports.is_destructive:
         return True
     return ports.changes is not False and subject_of(ports.name).destroys
+
+
+class Changed(NamedTuple):
+    """The object that a change is about."""
+
+    keys: frozenset[Path]
+    """The slots that say which object it is."""
+    things: frozenset[Words]
+    """What it is; empty for what makes something new or takes something away, since that changes no values."""
+
+    def has(self, slot: Slot, source: Ports, path: Path) -> bool:
+        """Return whether a value that the change would be given is one that its own object already has.
+
+        A change's new values never come from what it changes; only the key that says which object it is may.
+        """
+        if slot.path in self.keys or not self.things:
+            return False
+        around = things_around(keys_of(path)[:-1], source.subject)
+        return any(one and thing[-len(one) :] == one for one in around for thing in self.things)
+
+
+def changed_by(ports: Ports) -> Changed:
+    """Return what a tool changes: what its name says, if a parameter identifies that, or what parameters do identify."""
+    subject, thing = ports.subject, ports.subject.thing
+    if not may_change(ports) or subject.destroys or subject.creates or subject.verb in SEND_VERBS:
+        return Changed(frozenset(), frozenset())
+    slots = [one for one in ports.slots if ports.needs(one)]
+    asked = {one.path: slot_identities(keys_of(one.path), subject)[0] for one in slots}
+    own = [path for path, one in asked.items() if one.thing[-1:] == thing[-1:]]
+    keys = [path for path in own if asked[path].attribute in IDENTIFIERS]
+    if not keys and not any(one.attribute for one in asked.values()):
+        keys = [path for path, one in asked.items() if one.words in (thing, thing[-1:])]
+    if keys:
+        return Changed(frozenset(keys), frozenset({thing}))
+    others = [path for path, one in asked.items() if one.attribute in IDENTIFIERS]
+    return Changed(frozenset(others), frozenset(asked[path].thing for path in others) | {thing})
 
 
 @lru_cache(maxsize=1 << 14)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.naming import subject_of
+from halflap.graph.naming import NO_SUBJECT, slot_identities, subject_of
 from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, key
 from halflap.graph.types import Form, form_of
 from halflap.schema import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _MAX_PORTS = 600
 """Slots, and places, read of one tool, the outermost first. Doubling it finds links in deeper results."""
+_MAX_PARTS = 1_000
+"""Keys read of one schema. Doubling it finds links in deeper results, and takes twice the time and memory."""
 _MAX_DEPTH = 10
 _TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
 """Kinds of values that are taken as they are; arrays are looped over."""
@@ -64,6 +66,8 @@ class Slot:
     has_default: bool = False
     description: str = ""
     default: Any = field(default=None, compare=False)
+    is_inside_optional: bool = False
+    """Whether an object around it may be left out."""
 
     @property
     def parameter(self) -> str:
@@ -94,10 +98,24 @@ class Ports:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.original_name or self.tool.rpartition("__")[2])
-        object.__setattr__(self, "subject", subject_of(self.name))
+        object.__setattr__(self, "subject", self._subject())
+
+    def _subject(self) -> Subject:
+        """Read the name; where a parameter names the thing itself, a bare `id` is that of what comes before it."""
+        subject = subject_of(self.name)
+        for name in {one.parameter for one in self.slots}:
+            own = slot_identities((name,), NO_SUBJECT)[0]
+            size = len(own.thing) if own.attribute else 0
+            if (
+                0 < size < len(subject.thing)
+                and subject.thing[-size:] == own.thing
+                and subject.owner == subject.thing
+            ):
+                return subject._replace(owner=subject.thing[:-size])
+        return subject
 
     def needs(self, slot: Slot) -> bool:
-        return slot.required and slot.parameter in self.required
+        return slot.required and not slot.is_inside_optional and slot.parameter in self.required
 
 
 def _taken_part(parts: list[Type]) -> Type | None:
@@ -121,7 +139,7 @@ def ports_of(
     learned_confidence: float = 0.5,
 ) -> Ports:
     """Take a tool's schemas apart: what it declares to return first, then what was learned of its results."""
-    taken = _taken(object_types(read_type(tool.input_schema)))
+    taken = _taken(object_types(read_type(tool.input_schema, max_parts=_MAX_PARTS)))
     slots = sorted((slot for one in taken for slot in _slots(one)), key=lambda slot: len(slot.path))
     places, result = _places_of(tool.output_schema, learned, may_be_map=learned_confidence <= 0)
     return Ports(
@@ -154,27 +172,29 @@ def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
 
 def _slots(field: Field) -> Iterator[Slot]:
     """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
-    todo: deque[tuple[Type, Path, Field]] = deque([(field.type, (key(field.name),), field)])
+    todo: deque[tuple[Type, Path, Field, bool]] = deque([(field.type, (key(field.name),), field, False)])
     made = 0
     while todo and made < _MAX_PORTS:
-        kind, path, own = todo.popleft()
+        kind, path, own, inside = todo.popleft()
         parts = _parts_of(kind)
         taken = _taken_part(parts)
         if taken is not None:
             made += 1
             description = own.description or kind.description
-            yield Slot(path, taken, own.required, own.has_default, description, own.default)
+            yield Slot(path, taken, own.required, own.has_default, description, own.default, inside)
         if len(path) > _MAX_DEPTH:
             continue
         objects = [one for one in parts if one.kind == "object"]
-        todo.extend((one.type, (*path, key(one.name)), one) for one in _taken(objects))
+        is_optional = inside or not own.required
+        todo.extend((one.type, (*path, key(one.name)), one, is_optional) for one in _taken(objects))
         extra = extra_of(objects)
         if extra is not None and is_informative(extra):
             # No key of a map is required.
-            todo.append((extra, (*path, VALUE), replace(own, required=False, description=extra.description)))
+            own = replace(own, required=False, description=extra.description)
+            todo.append((extra, (*path, VALUE), own, True))
         # What takes one value or an array takes one.
         for array in (one for one in parts if one.kind == "array" and taken is None):
-            todo.append((array.items or Type("any"), (*path, EACH), own))
+            todo.append((array.items or Type("any"), (*path, EACH), own, inside))
 
 
 # Results ---------------------------------------------------------------------------------------------
@@ -206,7 +226,7 @@ def _places_of(schema: Mapping[str, Any] | None, learned: Type | None, *, may_be
 def _read(schema: Mapping[str, Any]) -> Outputs:
     digest = sha256(json.dumps(schema, default=str).encode(errors="replace")).digest()
     if digest not in _declared:
-        kind = result_type(schema)
+        kind = result_type(schema, max_parts=_MAX_PARTS)
         places = () if kind is None else _places(kind)
         _declared[digest] = places, kind
         if len(_declared) > _MAX_CACHED:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from halflap.schema import fields_of, object_types
 
 if TYPE_CHECKING:
     from halflap.schema import Type
+
+Conversion = Literal["str", "int"]
+"""The Python function that converts a value."""
 
 _PLAIN = frozenset({"string", "number", "integer", "boolean"})
 _ANYTHING = _PLAIN | {"object", "array"}
@@ -117,6 +120,20 @@ def _conflict(given: Form, asked: Form) -> str:
 
 conflict = lru_cache(maxsize=1 << 15)(_conflict)
 """Return why no value of the one form can go where the other is asked for; empty if it can."""
+
+
+def conversion(given: Form, asked: Form) -> Conversion | None:
+    """Return how an identifier of the wrong type is converted: many tools return numbers and take text, or vice versa."""
+    if (
+        given.kinds == {"integer"}
+        and asked.kinds == {"string"}
+        and asked.format is None
+        and asked.values is None
+    ):
+        return "str"
+    if given.kinds == {"string"} and asked.is_number and given.format is None and given.values is None:
+        return "int"
+    return None
 
 
 def _objects(given: Form, asked: Form) -> str:

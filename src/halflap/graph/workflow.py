@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from halflap.graph.edges import Evidence
     from halflap.graph.paging import More, Pages
     from halflap.graph.ports import Ports
+    from halflap.graph.types import Conversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Given:
     step: str = ""
     source: Path = ()
     """Where it is in the result of that step."""
+    convert: Conversion | None = None
+    """How the value has to be converted."""
     confidence: float = 1.0
     evidence: tuple[Evidence, ...] = ()
 
@@ -59,6 +62,7 @@ class Given:
             told |= {
                 "step": self.step,
                 "path": path_text(self.source),
+                **({"convert": self.convert} if self.convert else {}),
                 "confidence": round(self.confidence, 3),
                 "evidence": [one.to_json() for one in self.evidence],
             }

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from halflap.schema.types import ANY, CUT, NEVER, PLAIN, Field, Kind, Type, incomplete, intersect, union
 
-_MAX_PARTS = 3_000
+MAX_PARTS = 3_000
 """Keys and combined parts read of one schema. Doubling it shows about one more level of a very large API's objects, and
 doubles the time and memory for each of its tools."""
 _MAX_NESTING = 40
@@ -38,7 +38,7 @@ _Path = tuple[int, ...]
 """The identities of the parts around one, to recognise a part that contains itself."""
 
 
-def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_parts: int = _MAX_PARTS) -> Type:
+def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_parts: int = MAX_PARTS) -> Type:
     """Read a schema, or a part of the schema given as root: as many levels as the budget of parts allows.
 
     If even the first level (a tool's parameters, or the keys of its result) exceeds the budget, its first keys are read.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.core.json_bounds import check_parts
 from halflap.schema.objects import object_types
-from halflap.schema.read import read_type
+from halflap.schema.read import MAX_PARTS, read_type
 from halflap.schema.types import Type, union
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ def is_wrapped(schema: Any) -> bool:
     return bool(schema) and _is_wrapper(read_type(schema))
 
 
-def result_type(schema: Mapping[str, Any] | None) -> Type | None:
+def result_type(schema: Mapping[str, Any] | None, *, max_parts: int = MAX_PARTS) -> Type | None:
     """Return the type of the value that a program gets, unwrapped; None where the schema says nothing about it."""
     if not schema:
         return None
-    read = read_type(schema)
+    read = read_type(schema, max_parts=max_parts)
     if _is_wrapper(read):
         inner = [field.type for one in object_types(read) for field in one.fields]
         read = union([*inner, *(one for one in read.members if one.kind != "object")])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from halflap.graph.edges.model import Evidence, combined
 
 if TYPE_CHECKING:
-    from halflap.graph.edges.evidence import Returned
+    from halflap.graph.edges.fields import Returned
     from halflap.graph.paths import Path
 
 _PER_SLOT, _SHOWN = 8, 3

@@ -7,17 +7,20 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from halflap.graph.edges.choice import Candidate, add, best_first, together
-from halflap.graph.edges.evidence import LEAST, Asked, asked_of, score
+from halflap.graph.edges.evidence import LEAST, score
+from halflap.graph.edges.fields import Asked, asked_of
 from halflap.graph.edges.index import Index, without_collection
 from halflap.graph.edges.model import Edge, Evidence, Link, edge_of, page_edge
 from halflap.graph.edges.relations import declared, mentions
+from halflap.graph.effects import changed_by
 from halflap.graph.naming import slot_identities
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import Path, keys_of, path_text
 from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
-    from halflap.graph.edges.evidence import Returned
+    from halflap.graph.edges.fields import Returned
+    from halflap.graph.effects import Changed
     from halflap.graph.lineage import Lineage
     from halflap.graph.ports import Ports, Slot
 
@@ -44,6 +47,8 @@ class Graph:
         """The slots of a tool that may be linked, with what they ask for."""
         self._asked: dict[Asked, Asked] = {}
         """Many slots ask for the same."""
+        self._changed: dict[str, Changed] = {}
+        """What each tool changes."""
         self._names: dict[tuple[str, str], str] = {}
         """Tools by server and by the name they have there."""
         self._mentions: dict[str, frozenset[str]] = {}
@@ -74,6 +79,7 @@ class Graph:
         self.tools[ports.tool] = ports
         asked = ((slot, asked_of(ports, slot)) for slot in ports.slots if _may_be_linked(slot))
         self._slots[ports.tool] = [(slot, self._asked.setdefault(one, one)) for slot, one in asked]
+        self._changed[ports.tool] = changed_by(ports)
         self._names[ports.server, ports.name] = ports.tool
         self._mentions[ports.tool] = mentions(ports)
         for name in self._mentions[ports.tool]:
@@ -86,7 +92,7 @@ class Graph:
         ports = self.tools.pop(tool, None)
         if ports is None:
             return
-        del self._slots[tool]
+        del self._slots[tool], self._changed[tool]
         self._names.pop((ports.server, ports.name), None)
         for name in self._mentions.pop(tool):
             self._mentioned[ports.server, name].discard(tool)
@@ -159,11 +165,14 @@ class Graph:
     def _chosen(self, source: Ports, target: Ports) -> dict[Path, list[Candidate]]:
         by_slot: dict[Path, list[Candidate]] = {}
         more = source.tool in self._named_or_seen(target.tool)
-        may_be_pointless = target.subject.creates or source.subject.verb in _GONE
+        changed = self._changed[target.tool]
         for slot, asked in self._slots[target.tool]:
             candidates = self._table(asked).get(source.tool, [])
-            if may_be_pointless:
-                candidates = [one for one in candidates if not _is_pointless(one, source, target, slot)]
+            candidates = [
+                one
+                for one in candidates
+                if not changed.has(slot, source, one.path) and not _is_pointless(one, source, target, slot)
+            ]
             if more:
                 found = {one.path: one for one in candidates}
                 for given, evidence in self._declared_or_seen(source, target, slot, asked, found):
@@ -186,7 +195,7 @@ class Graph:
             if seen and not conflict(given.place.form, asked.form):
                 weight = min(_MOST_SEEN, 1 - 0.5 ** (1 + seen / 2))
                 yield given, Evidence("lineage", weight, f"seen {seen} times")
-        if source.server == target.server and target.needs(slot) and not asked.is_secret:
+        if source.server == target.server and target.needs(slot) and not asked.only_seen:
             yield from declared(source.name, fields, target, slot, form=asked.form, found=found)
 
     def _named_or_seen(self, tool: str) -> set[str]:
@@ -201,7 +210,7 @@ class Graph:
     def _table(self, asked: Asked) -> _Table:
         known = self._tables.get(id(asked))
         if known is None:
-            found = {} if asked.is_secret else self._found(asked)
+            found = {} if asked.only_seen else self._found(asked)
             best = {tool: best_first(candidates) for tool, candidates in found.items()}
 
             def rank(tool: str) -> tuple[float, int, str]:
@@ -242,11 +251,15 @@ def _may_be_linked(slot: Slot) -> bool:
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something that is gone, or is to name something new of the same kind."""
+    thing = target.subject.thing
+    is_gone = source.subject.verb in _GONE
+    if not is_gone and not target.subject.creates:
+        return False
     things = {own.thing for own in one.given.meaning.identities}
-    if source.subject.verb in _GONE and source.subject.thing in things:
+    if is_gone and source.subject.thing in things:
         return True
-    asked = slot_identities(keys_of(slot.path), target.subject)[0]
-    return target.subject.creates and asked.thing == target.subject.thing and asked.thing in things
+    is_new = target.subject.creates and thing in things
+    return is_new and slot_identities(keys_of(slot.path), target.subject)[0].thing == thing
 
 
 def _sorted(edges: Iterable[Edge]) -> tuple[Edge, ...]:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from halflap.graph.edges.evidence import COMPANION, Asked, Catalogue, Meaning, Returned, returned_by
+from halflap.graph.edges.evidence import COMPANION, Catalogue
+from halflap.graph.edges.fields import Asked, Meaning, Returned, returned_by
 from halflap.graph.naming import doubts, is_secret
 from halflap.graph.naming.vocabulary import IDENTIFIERS, PERSONS, ROLES, SELF_NAMING
 from halflap.graph.paths import NAME
@@ -39,12 +40,12 @@ class Index:
     def put(self, ports: Ports) -> None:
         self._tools[ports.tool] = ports
         self.catalogue.tools += 1
-        self.catalogue.things.update((ports.server, thing[-1]) for thing in ports.subject.things)
+        self.catalogue.count(ports.server, ports.subject.things, 1)
 
     def remove(self, ports: Ports) -> None:
         del self._tools[ports.tool]
         self.catalogue.tools -= 1
-        self.catalogue.things.subtract((ports.server, thing[-1]) for thing in ports.subject.things)
+        self.catalogue.count(ports.server, ports.subject.things, -1)
         self._sorted = None
         fields = self._fields.pop(ports.tool, ())
         for one in fields:
@@ -93,7 +94,7 @@ class Index:
             found.add(("format", "email"))
         for one in asked.identities:
             name = one.thing if one.attribute else one.words
-            things = {name[-1], *self._related(name[-1])} if name else set()
+            things = {name[-1], "".join(name), *self._related(name[-1])} if name else set()
             found |= {("of", thing) for thing in things}
             if one.attribute or self.catalogue.is_thing(asked.server, name):
                 found |= {("to", thing) for thing in things}

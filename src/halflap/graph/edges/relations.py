@@ -16,7 +16,7 @@ from halflap.graph.edges.model import Evidence
 from halflap.graph.types import Form, conflict
 
 if TYPE_CHECKING:
-    from halflap.graph.edges.evidence import Returned
+    from halflap.graph.edges.fields import Returned
     from halflap.graph.paths import Path
     from halflap.graph.ports import Ports, Slot
 

@@ -201,7 +201,8 @@ class Values:
             inner = _defaults(task, given.slot) if given.value == {} else {}
             return literal(inner or given.value)
         place = given.step, given.source
-        return load(sure[place]) if place in sure else self.value(axes, *place)
+        value = load(sure[place]) if place in sure else self.value(axes, *place)
+        return ast.Call(load(given.convert), [value], []) if given.convert else value
 
 
 def _defaults(task: Task, around: Path) -> dict[str, Any]:

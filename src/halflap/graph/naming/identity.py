@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _SAME_ATTRIBUTE = dict.fromkeys(("uuid", "uid", "gid", "sid"), "id") | {"handle": "login", "ref": "reference"}
 _LEADING = 0.6
 """How likely a bare `name` of `read_pod_log` is the name of a pod."""
+_UNQUALIFIED = 0.9
+"""How likely the `backup` of `get_mongo_backup` may be a backup of another kind."""
 _ARTICLES = frozenset({"a", "an", "the", "this", "your"})
 _NO_NOUNS = LINKING | _ARTICLES | {"that", "where", "which", "whose"}
 _SHORTEST_ABBREVIATION = 3
@@ -43,42 +46,75 @@ class Identity(NamedTuple):
     """How likely this reading of the name is."""
 
     @property
+    def named(self) -> Words:
+        """What it names: the thing that it identifies, or itself."""
+        return self.thing if self.attribute else self.words
+
+    @property
     def is_direct(self) -> bool:
         """Whether the thing is the object around the value, rather than part of its name: `id`, not `customer_id`."""
         return len(self.words) == 1
 
 
-def place_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
+def place_identities(
+    keys: tuple[str, ...], subject: Subject, *, is_own: bool = False
+) -> tuple[Identity, ...]:
     """Return what a field of a result may identify, given the keys that lead to it and what its tool is about.
 
-    A bare value is named by its tool. Keys such as `items` name nothing, so the ones around them do, or the tool.
+    A bare value is named by its tool. Keys such as `items` name nothing, so the ones around them do, or the tool. If
+    `is_own`, the field belongs to the tool's own thing: the `actions[].id` of `list_image_actions` are of image actions.
     """
     if not keys:
         return tuple(_identity(words, ()) for words in subject.returns)
     own = words_of(keys[-1])
-    return tuple(_identity(own, thing) for thing in things_around(keys[:-1], subject))
+    found = tuple(_identity(own, thing) for thing in things_around(keys[:-1], subject))
+    if not is_own or len(own) > 1 or not found[0].attribute:
+        return found
+    short = found[0].thing
+    return _qualified(found, [one for one in subject.things if short and one[-len(short) :] == short])
+
+
+def _qualified(found: tuple[Identity, ...], things: Sequence[Words]) -> tuple[Identity, ...]:
+    """Add readings with a longer name of the thing; the thing of the short name may be of another kind."""
+    longer = [found[0]._replace(thing=one) for one in things if one != found[0].thing]
+    return (*(one._replace(certainty=_UNQUALIFIED) for one in found), *longer) if longer else found
 
 
 def things_around(keys: tuple[str, ...], subject: Subject) -> tuple[Words, ...]:
     """Return what the object at the end of these keys may be; one empty name if nothing tells."""
     inside = _inside(keys)
-    return (inside,) if inside else subject.things or ((),)
+    if inside:
+        return (inside,)
+    return (*subject.things, *subject.other_things) or ((),)
 
 
 @lru_cache(maxsize=1 << 14)
 def slot_identities(keys: tuple[str, ...], subject: Subject) -> tuple[Identity, ...]:
     """Return what a parameter, or a key inside one, may take; a bare `id` is that of the thing its tool is about."""
     own = words_of(keys[-1]) if keys else ()
-    inside = _inside(keys[:-1]) or subject.owner
+    # `name` is that of the thing itself: of the environment in `postProjectsIdEnvironments`, where `id` is the project's.
+    inside = _inside(keys[:-1]) or (subject.thing if own[-1:] and own[-1] in DISPLAY else subject.owner)
     names = [own]
     if "or" in own:
         # `issueIdOrKey`
         first, last = own[: own.index("or")], own[own.index("or") + 1 :]
         names = [first, last if len(last) > 1 else (*first[:-1], *last)]
-    found = [_identity(one, inside) for one in names]
-    if len(keys) == 1 and found[0].attribute and len(own) == 1 and inside == subject.thing and inside[1:]:
-        found.append(_identity(own, inside[:-1])._replace(certainty=_LEADING))
-    return tuple(found)
+    found = tuple(_identity(one, inside) for one in names)
+    if len(keys) > 1 or not found[0].attribute:
+        return found
+    if len(own) > 1:
+        # The `backup_id` of `get_mongo_backup` is that of a mongo backup.
+        return _qualified(found, [_with_words_before(found[0].thing, subject.thing)])
+    if inside == subject.thing and inside[1:]:
+        return (*found, _identity(own, inside[:-1])._replace(certainty=_LEADING))
+    return found
+
+
+def _with_words_before(thing: Words, whole: Words) -> Words:
+    """Return a thing with the words that come before it in a longer name."""
+    starts = range(len(whole) - len(thing) + 1) if thing else ()
+    at = next((at for at in starts if whole[at : at + len(thing)] == thing), 0)
+    return whole[:at] + thing
 
 
 @lru_cache(maxsize=1 << 13)
@@ -118,6 +154,8 @@ def _identity(own: Words, thing: Words) -> Identity:
 
 def is_secret(words: Words) -> bool:
     """Return whether a name is that of a password, token or key, which no other result supplies."""
+    if words[-1:] and words[-1] in IDENTIFIERS - {"key", "code"}:
+        return False
     return not SECRETS.isdisjoint(words) or (words[-1:] == ("key",) and not SECRET_KEYS.isdisjoint(words))
 
 
@@ -132,7 +170,7 @@ def doubts(given: Words, asked: Words) -> int | None:
     given = given[: next((at for at, word in enumerate(given[:-1]) if at and word in LINKING), len(given))]
     if not given or not asked:
         return None
-    if given == asked:
+    if given == asked or "".join(given) == "".join(asked):
         return 0
     short, long = sorted((given, asked), key=len)
     last, end = given[-1], asked[-1]

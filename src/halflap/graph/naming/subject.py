@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from halflap.graph.naming.vocabulary import (
@@ -28,6 +29,8 @@ class Subject(NamedTuple):
     """The first known verb as it is written; empty if there is none."""
     things: tuple[Words, ...]
     """Mostly one; two for `search_notes_and_folders`."""
+    other_things: tuple[Words, ...] = ()
+    """Second readings: `get_task_list` is mostly about several tasks, but may be about a task list."""
     owner: Words = ()
     """The thing that a bare `id` identifies: the album in `get_album_tracks` and in `GetAlbumsIdTracks`."""
     returns: tuple[Words, ...] = ()
@@ -69,10 +72,7 @@ def _is_verb(piece: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def subject_of(name: str) -> Subject:
     """Read a tool's name: the nouns after its verb, or before it if none follow."""
-    pieces = pieces_of(name)
-    if len(pieces) > 1 and pieces[-2] == "v" and pieces[-1].isdigit():
-        # `ListObjectsV2`
-        pieces = pieces[:-2]
+    pieces = _without_version(pieces_of(name))
     at = verb_at(pieces)
     # Where nothing else is named, what says how much is the thing: `get_lists`.
     after = [] if at is None else pieces[at + 1 :]
@@ -81,7 +81,21 @@ def subject_of(name: str) -> Subject:
     nouns = _nouns(after) or before or ([after] if after else [])
     returns = tuple(words_of("_".join(one)) for one in nouns)
     things = tuple(words_of("_".join(_thing(one))) for one in nouns)
-    return Subject(verb, things, _owner(nouns[0]) if nouns else (), returns, _is_many(nouns, before))
+    owner = _owner(nouns[0]) if nouns else ()
+    return Subject(verb, things, _other_things(after, things), owner, returns, _is_many(nouns, before))
+
+
+def _without_version(pieces: list[str]) -> list[str]:
+    """Leave out the version of `ListObjectsV2` and `getV3Projects`."""
+    at = next((at for at, (one, two) in enumerate(pairwise(pieces)) if one == "v" and two.isdigit()), None)
+    return pieces if at is None else pieces[:at] + pieces[at + 2 :]
+
+
+def _other_things(pieces: list[str], things: tuple[Words, ...]) -> tuple[Words, ...]:
+    """Return the nouns with the words that say how much is meant, and without the last of them."""
+    whole = words_of("_".join(takewhile(lambda one: one not in LINKING, pieces)))
+    shorter = whole[:-1] if whole[-1:] and whole[-1] in _LISTING | ASPECTS else ()
+    return tuple(one for one in (whole, shorter) if one and one not in things)
 
 
 def _thing(nouns: list[str]) -> list[str]:
@@ -117,7 +131,8 @@ def _nouns(pieces: list[str]) -> list[list[str]]:
             nouns = nouns[:-1]
         if nouns:
             found.append(nouns)
-        if piece not in {"and", "or"}:
+        # In `get_list_of_users`, only what comes after `of` is a thing.
+        if piece not in {"and", "or"} and (found or piece != "of"):
             break
         nouns = []
     return found

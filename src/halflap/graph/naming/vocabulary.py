@@ -7,7 +7,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-IDENTIFIERS = _set("id uuid uid gid sid login slug key number code sha symbol sku handle ref reference")
+IDENTIFIERS = _set("id uuid uid gid sid iid login slug key number code sha symbol sku handle ref reference")
 """Attributes that identify one thing among others of its kind."""
 DISPLAY = _set("name title")
 """Attributes that people read; they identify a thing where nothing else does."""
@@ -25,7 +25,7 @@ CONTAINERS = _set(
 )
 """Keys that hold things without naming their kind."""
 ASPECTS = _set(
-    "all any attribute basic current data detail full info information list metadata my overview page summary the"
+    "a all an any attribute basic current data detail full info information list metadata my overview page profile summary the"
 )
 """Words of tool names that say how much of a thing is meant, not which thing."""
 LINKING = _set("and as at by for from in into of on or per to using via with within")

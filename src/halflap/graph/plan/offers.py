@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.graph.effects import destroys, may_change
+from halflap.graph.effects import changed_by, destroys
 from halflap.graph.naming import slot_identities, things_around
-from halflap.graph.naming.vocabulary import IDENTIFIERS, SEND_VERBS
 from halflap.graph.paths import Path, items_of, keys_of, many
+from halflap.graph.types import conflict, conversion, form_of
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Link
-    from halflap.graph.naming import Words
     from halflap.graph.plan.need import Have, Need, Unit
     from halflap.graph.ports import Ports, Slot
 
@@ -26,7 +25,6 @@ CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
 _LEAST = 1e-3
 
-_Changed = tuple[frozenset[Path], frozenset["Words"]]
 _Way = tuple["Slot", "Link", Path]
 """A slot, a link that leads into it, and the place that the link has for it."""
 
@@ -50,15 +48,14 @@ def offers(
     With `once`, nothing that would repeat the call: not one for each of many, and for a tool that destroys something
     no list of all that was found either.
     """
-    changed = _changed(need.ports)
+    changed = changed_by(need.ports)
     found: list[tuple[float, int, tuple[Given, ...]]] = []
     for at, unit in enumerate(need.open):
         into = [
             (slot, link, path)
             for slot in (() if unit.is_refused else unit.slots)
             for link in links
-            if (path := _path_into(link, slot, source)) is not None
-            and not _is_old_value(changed, slot, source, path)
+            if (path := _path_into(link, slot, source)) is not None and not changed.has(slot, source, path)
         ]
         ways: Iterable[tuple[Given, ...]] = ((_given(one, source),) for one in into)
         if unit.is_array:
@@ -95,11 +92,14 @@ def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
 
 def _given(way: _Way, source: Ports) -> Given:
     slot, link, path = way
+    given = next(one.form for one in source.places if one.path == path)
+    asked = form_of(slot.type)
     return Given(
         slot.path,
         "step",
         step=source.tool,
         source=path,
+        convert=conversion(given, asked) if conflict(given, asked) else None,
         confidence=link.confidence,
         evidence=link.evidence,
     )
@@ -141,36 +141,3 @@ def _is_of_many(target: Ports, given: Sequence[Given]) -> bool:
         return True
     arrays = {slot.path for slot in target.slots if slot.type.kind == "array"}
     return destroys(target) and any(one.step and (many(one.source) or one.slot in arrays) for one in given)
-
-
-def _is_old_value(changed: _Changed, slot: Slot, source: Ports, path: Path) -> bool:
-    """Return whether a change would be given a value that its own object already has.
-
-    A change's new values never come from what it changes; only the key that says which object it is may.
-    """
-    keys, things = changed
-    if slot.path in keys or not things:
-        return False
-    around = things_around(keys_of(path)[:-1], source.subject)
-    return any(one and thing[-len(one) :] == one for one in around for thing in things)
-
-
-def _changed(target: Ports) -> _Changed:
-    """Return the slots that say which object a change is about, and what that object is.
-
-    It is what the tool's name says, if a parameter identifies that; otherwise whatever parameters do identify. What
-    makes something new, or takes something away, changes no values.
-    """
-    subject, thing = target.subject, target.subject.thing
-    if not may_change(target) or subject.destroys or subject.creates or subject.verb in SEND_VERBS:
-        return frozenset(), frozenset()
-    slots = [one for one in target.slots if target.needs(one)]
-    asked = {one.path: slot_identities(keys_of(one.path), target.subject)[0] for one in slots}
-    own = [path for path, one in asked.items() if one.thing[-1:] == thing[-1:]]
-    keys = [path for path in own if asked[path].attribute in IDENTIFIERS]
-    if not keys and not any(one.attribute for one in asked.values()):
-        keys = [path for path, one in asked.items() if one.words in (thing, thing[-1:])]
-    if keys:
-        return frozenset(keys), frozenset({thing})
-    others = [path for path, one in asked.items() if one.attribute in IDENTIFIERS]
-    return frozenset(others), frozenset(asked[path].thing for path in others) | {thing}

@@ -29,7 +29,7 @@ from halflap.graph.workflow import Given, Target
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
-    from halflap.graph.edges.evidence import Returned
+    from halflap.graph.edges.fields import Returned
     from halflap.graph.plan.need import Have
     from halflap.graph.ports import Slot
 

@@ -56,7 +56,7 @@ def _task(step: Step) -> Task:
     reads |= {match.given.have for match in step.matches}
     arguments: dict[str, Any] = {}
     for one in step.arguments:
-        if one.origin == "default" or not _is_single(one):
+        if one.origin == "default" or one.convert or not _is_single(one):
             continue
         at = arguments
         for part in one.slot[:-1]:
@@ -100,6 +100,9 @@ def _beyond(workflow: Workflow, step: Step) -> Iterator[str]:
         several = [f"{one.step or one.have}: {path_text(one.source)}" for one in taken]
     if several:
         yield f"is called for many, or makes a list of many ({', '.join(dict.fromkeys(several))})"
+    for one in step.arguments:
+        if one.convert:
+            yield f"converts {one.step}: {path_text(one.source)} to {'text' if one.convert == 'str' else 'a number'}"
     if step.paginates is not None:
         yield f"is called for every page ({step.ports.tool})"
     chosen = workflow.choosing(step.id)

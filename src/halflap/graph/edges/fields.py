@@ -1,0 +1,148 @@
+"""Both ends of a link: what a field of a result may identify, and what a parameter asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from halflap.graph.effects import may_change
+from halflap.graph.naming import (
+    Identity,
+    described_identities,
+    is_plural,
+    is_secret,
+    phrase,
+    place_identities,
+    slot_identities,
+    words_of,
+)
+from halflap.graph.paging import main_list
+from halflap.graph.paths import EACH, Path, keys_of
+from halflap.graph.types import Form, form_of
+
+if TYPE_CHECKING:
+    from halflap.graph.ports import Place, Ports, Slot
+    from halflap.schema import Type
+
+DOUBT = 0.9
+"""For each thing that is not as it should be: the names of the things are only related; the field is a display name, has
+only the name of the thing, may be missing or null, may identify something else, repeats an argument, has another type, is
+outside the tool's main list, or is what a change returns."""
+_DEEPER = 0.99
+"""Per key further inside."""
+_LEARNED = 0.9
+"""The field was seen in results, and not declared."""
+_COUNT = 0.5
+"""A plural for a single value, which is mostly a number of things: `followers`."""
+_DEEPEST_OPTIONAL = 2
+"""Keys on the way to an optional value. What is deeper inside is filled only by values that were seen to go there."""
+
+
+class Meaning(NamedTuple):
+    """What matters of a field for links: the same for fields of many tools, so they are scored together."""
+
+    server: str
+    identities: tuple[Identity, ...]
+    is_item: bool
+    """Whether it is an item of an array of plain values, or the whole result."""
+    form: Form
+    factor: float
+    """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
+    produces: tuple[str, ...]
+    """What the server declares that it identifies."""
+
+
+class Returned(NamedTuple):
+    """A field of a tool's result, as a candidate for parameters."""
+
+    tool: str
+    place: Place
+    meaning: Meaning
+    at: int
+    """Its number among the tool's places: of equals, the first is meant."""
+
+
+class Asked(NamedTuple):
+    """What a slot asks for. Slots of many tools ask for the same, so candidates are looked up once for all of them."""
+
+    server: str
+    identities: tuple[Identity, ...]
+    form: Form
+    described: tuple[Identity, ...]
+    """The identifiers that the description names."""
+    consumes: tuple[str, ...]
+    """What the server declares that it takes."""
+    only_seen: bool = False
+    """Whether only lineage may fill it."""
+
+
+_meaning = lru_cache(maxsize=1 << 16)(Meaning)
+
+
+def returned_by(ports: Ports) -> Iterator[Returned]:
+    """Yield the fields of a tool that can fill parameters: everything but yes or no."""
+    main = main_list(ports)
+    is_change = may_change(ports)
+    subject = ports.subject
+    # What a tool for several things returns once is of something else: `add_members_to_team` returns the team.
+    is_other = subject.is_many and (main is not None or is_change)
+    around = subject._replace(things=(), other_things=(), returns=()) if is_other else subject
+    needed = {
+        one[:2]
+        for slot in ports.slots
+        if ports.needs(slot)
+        for one in slot_identities(keys_of(slot.path), subject)
+    }
+    outer: dict[tuple[object, ...], Path] = {}
+    for at, place in enumerate(ports.places):
+        if place.form.is_boolean:
+            continue
+        path, keys = place.path, keys_of(place.path)
+        is_item = path[-1:] in ((), (EACH,))
+        is_own = len(keys) == 2 if main is None else path[:-1] == (*main, EACH)  # noqa: PLR2004 -- `issue.id`
+        identities = place_identities(keys, around if len(keys) == len(path) else subject, is_own=is_own)
+        if not is_item and keys and is_plural(keys[-1]):
+            identities = tuple(one._replace(certainty=_COUNT) for one in identities)
+        is_repeated = EACH not in path and any(one.attribute and one[:2] in needed for one in identities)
+        first = outer.setdefault(identities[0][:2], path) if identities and identities[0].attribute else path
+        doubts = (
+            place.is_optional,
+            # What a change returns is mostly what it was given, and no plan makes a change to get a value.
+            is_change,
+            # The tool was itself called with this value, so other values in its result are more likely meant.
+            is_repeated,
+            # Of two fields that identify the same thing, the outer one is meant.
+            len(first) < len(path) and path[: len(first) - 1] == first[:-1],
+            bool(main) and path[: len(main or ())] != main,
+        )
+        factor = _DEEPER ** len(keys) * DOUBT ** sum(doubts) * (1.0 if place.declared else _LEARNED)
+        produces = _relations(place.type, "produces")
+        meaning = _meaning(ports.server, identities, is_item, place.form, factor, produces)
+        yield Returned(ports.tool, place, meaning, at)
+
+
+def asked_of(ports: Ports, slot: Slot) -> Asked:
+    keys = keys_of(slot.path)
+    is_needed = ports.needs(slot)
+    # Only what matters for the score, so that more slots share it.
+    identities = tuple(
+        one._replace(words=() if one.words[1:] else one.words) if one.attribute else one._replace(thing=())
+        for one in slot_identities(keys, ports.subject)
+    )
+    return Asked(
+        ports.server,
+        identities,
+        form_of(slot.type),
+        described_identities(slot.description) if slot.description and is_needed else (),
+        _relations(slot.type, "consumes"),
+        is_secret(words_of(keys[-1])) or (len(keys) > _DEEPEST_OPTIONAL and not is_needed),
+    )
+
+
+def _relations(kind: Type, way: Literal["produces", "consumes"]) -> tuple[str, ...]:
+    """Return what the schema of the contract kit says that a value identifies."""
+    if not kind.relations and not kind.members:
+        return ()
+    relations = [one for part in (kind, *kind.members) for one in part.relations]
+    return tuple(phrase(words_of(thing)) or thing for direction, thing in relations if direction == way)
