@@ -15,7 +15,7 @@ CLIENTS_READY := tests/real/clients/node_modules/.ready
 CLIENTS := $(VENV)/clients
 # A browser for the tests of the page: Chromium is Debian's package (apt-get install chromium), or CHROMIUM=/path.
 BROWSER_READY := tests/web/node_modules/.ready
-fastmcp := fastmcp==4.1.2
+fastmcp := "fastmcp[code-mode]==4.1.2"
 sdk_of_2025 := mcp==1.23.3
 langchain := langchain-mcp-adapters==0.3.2 langchain==1.4.7
 PYTHON_CLIENTS := $(addprefix $(CLIENTS)/,fastmcp sdk_of_2025 langchain)
@@ -141,7 +141,7 @@ $(SUITE_READY): tests/conformance/package.json tests/conformance/package-lock.js
 conformance: $(READY) $(SUITE_READY)
 	@$(BIN)/python tests/conformance/run.py
 
-bench: $(READY) $(DSPY_READY)
+bench: $(READY) $(DSPY_READY) $(CLIENTS)/fastmcp
 	@set -e; for file in bench/bench_*.py; do $(BIN)/python $$file; done
 
 soak: $(READY)

@@ -1,4 +1,4 @@
-"""The same programs with FastMCP's code mode; `bench_execute.py` runs this with a Python that has `fastmcp[code-mode]`.
+"""The same programs with FastMCP's code mode; `bench_execute.py` runs this in FastMCP's own environment.
 
 Prints JSON: the median time of a program with one call, repeated and never seen before, and programs a second.
 """

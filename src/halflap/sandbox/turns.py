@@ -47,8 +47,9 @@ class Turns:
         self._waiting.append(waiter)
         self._assign()
         try:
-            async with asyncio.timeout(patience):
-                await place
+            if not place.done():
+                async with asyncio.timeout(patience):
+                    await place
         except BaseException as error:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
