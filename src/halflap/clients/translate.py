@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from halflap.config import Scope, is_halflap
+from halflap.config.expand import PREDEFINED
 from halflap.config.reader import Reader
 from halflap.config.servers import WITHOUT_EFFECT, read_servers
 from halflap.config.syntax import Source, show
@@ -202,8 +203,10 @@ class _Translation:
             return self._input(name)
         if body in {"workspaceFolder", "workspaceFolderBasename"} and folder is not None:
             return _escaped(str(folder) if body == "workspaceFolder" else folder.name)
-        if body in {"userHome", "pathSeparator", "/", "workspaceFolder", "workspaceFolderBasename"}:
+        if body in PREDEFINED:
             return f"${{{body}}}"
+        if body in {"pathSeparator", "/"}:
+            return os.sep
         if colon:
             self.reasons.append(f"Replace `${{{show(body)}}}` by a value.")
         return f"$${{{body}}}"

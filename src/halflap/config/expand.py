@@ -10,6 +10,7 @@ from pathlib import Path
 
 from halflap.config.paths import home_dir, path_from, working_folder
 
+PREDEFINED = ("workspaceFolder", "userHome")
 _PIECE = re.compile(r"(?P<literal>\$\$\{)|\$\{(?P<body>[^}]*)\}|(?P<open>\$\{)")
 _VARIABLE = re.compile(r"(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\Z", re.DOTALL)
 _ENV_LINE = re.compile(
@@ -62,15 +63,8 @@ def expand(text: str, scope: Scope) -> tuple[str, list[str]]:
 def _value(body: str | None, scope: Scope) -> str:
     if body is None:
         raise ExpansionError("has a `${` without a `}`. Write `$${` for a literal `${`.")
-    match body:
-        case "workspaceFolder":
-            return str(scope.workspace)
-        case "workspaceFolderBasename":
-            return scope.workspace.name
-        case "userHome":
-            return str(scope.home)
-        case "pathSeparator" | "/":
-            return os.sep
+    if body in PREDEFINED:
+        return str(scope.workspace if body == "workspaceFolder" else scope.home)
     if body.startswith("input:"):
         raise ExpansionError("uses `${input:…}`, which Halflap can't ask for. Use a variable: `${NAME}`.")
     variable = _VARIABLE.match(body)

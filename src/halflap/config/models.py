@@ -81,13 +81,8 @@ class FrontConfig(Section):
         (),
         "Families of Halflap's own tools that clients see; by default `core`, and `dspy` if `programs.lm` is set.",
     )
-    expose: tuple[Pattern, ...] = setting(
-        (), "Tools of servers that clients also see directly, with their own definitions."
-    )
-    expose_tokens: Count = setting(
-        10_000,
-        "Token limit for those definitions, at four bytes per token; tools beyond it are not listed.",
-    )
+    expose: tuple[Pattern, ...] = setting((), "Tools of servers that clients also see directly.")
+    expose_tokens: Count = setting(10_000, "Token limit for their definitions, at four bytes per token.")
 
 
 class ToolsConfig(Section):
@@ -96,15 +91,15 @@ class ToolsConfig(Section):
     exclusive = frozenset({"allow", "block"})
 
     allow: tuple[Pattern, ...] | None = setting(
-        None, "Only these tools can be called. Not together with `tools.block`."
+        None, "Only these tools can be called; excludes `tools.block`."
     )
-    block: tuple[Pattern, ...] = setting((), "These tools can't be called. Not together with `tools.allow`.")
+    block: tuple[Pattern, ...] = setting((), "These tools can't be called; excludes `tools.allow`.")
     read_only: tuple[Pattern, ...] = setting((), "These tools change nothing, whatever their server says.")
     destructive: tuple[Pattern, ...] = setting(
-        (), "These tools delete or overwrite something, whatever their server says."
+        (), "These tools destroy something, whatever their server says."
     )
     pin: Literal["off", "warn", "hold"] = setting(
-        "warn", "What happens when a tool's definition changes; `hold` blocks the tool until you accept it."
+        "warn", "What a changed definition does; `hold` blocks the tool until you accept it."
     )
 
 
@@ -120,12 +115,10 @@ class ExecutionConfig(Section):
         "The check before a run: refuse programs with certain mistakes, only explain failures, or don't check.",
     )
     modules: tuple[Text, ...] = setting(
-        (), "Installed modules beyond the standard library that programs can import."
+        (), "Installed modules that programs can import, besides Python's own."
     )
     read_only: Flag = setting(False, "Programs can only call tools that are known to change nothing.")
-    confirm_destructive: Flag = setting(
-        False, "Ask the user before a program calls tools that are known to be destructive."
-    )
+    confirm_destructive: Flag = setting(False, "Ask the user before a program calls destructive tools.")
     timeout_seconds: Seconds = setting(120.0, "Time limit of a program.")
     cpu_seconds: Count = setting(60, "CPU time limit of a program.")
     max_memory_mb: Count = setting(512, "Memory limit of a program, in MiB.")
@@ -134,9 +127,7 @@ class ExecutionConfig(Section):
     max_shown: Count = setting(20, "How many images and audio clips a program may show the model.")
     max_shown_bytes: Count = setting(8_388_608, "The limit of their total size, as base64.")
     max_calls: Count = setting(1_000, "How many calls a program may make.")
-    max_concurrent_calls: Count = setting(
-        16, "How many calls a program may have in flight; further ones wait."
-    )
+    max_concurrent_calls: Count = setting(16, "How many of its calls may be in flight; further ones wait.")
     max_value_bytes: Count = setting(8_388_608, "Size limit for a call's arguments, and for its result.")
     max_programs: Count = setting(8, "How many programs may run at the same time; further ones wait.")
     max_wait_seconds: Seconds = setting(15.0, "How long a program may wait before it is refused as `busy`.")
@@ -145,9 +136,7 @@ class ExecutionConfig(Section):
 class TtlConfig(Section):
     """How long cached definitions of tools are considered fresh."""
 
-    list_seconds: Freshness = setting(
-        300.0, "How long a server's list of tools stays fresh; a stale one is refreshed in the background."
-    )
+    list_seconds: Freshness = setting(300.0, "How long a server's list of tools stays fresh.")
     schema_seconds: Freshness = setting(3600.0, "How long a tool's schemas stay fresh.")
     per_tool: dict[str, Freshness] = setting({}, "`ttl.schema_seconds` for tools that match a glob.")
 
@@ -157,25 +146,20 @@ class StoreConfig(Section):
 
     exclusive = frozenset({"path", "url"})
 
-    path: FilePath | None = setting(None, "The SQLite file of the store. Not together with `store.url`.")
-    url: DatabaseUrl | None = setting(
-        None, "A PostgreSQL database as the store. Not together with `store.path`.", repr=False
-    )
+    path: FilePath | None = setting(None, "The SQLite file of the store; excludes `store.url`.")
+    url: DatabaseUrl | None = setting(None, "A PostgreSQL database; excludes `store.path`.", repr=False)
 
 
 class TracesConfig(Section):
     """What is recorded of runs and calls, and for how long."""
 
     record: Record = setting(
-        "full", "What is recorded; `metadata` leaves out code, arguments, results, output and errors."
+        "full", "What is recorded; `metadata` omits code, arguments, results and output."
     )
     per_tool: dict[Pattern, Record] = setting({}, "`traces.record` for calls of tools that match a glob.")
     keep_days: Seconds = setting(30.0, "How long runs and calls are kept.")
     keep_mb: Seconds = setting(512.0, "Size limit in megabytes; the oldest are deleted first.")
-    required: Flag = setting(
-        False,
-        "Refuse calls and programs that can't be recorded at the moment (`record-failed`).",
-    )
+    required: Flag = setting(False, "Refuse calls and programs that can't be recorded (`record-failed`).")
     max_value_bytes: Count = setting(1_048_576, "How much is kept of a call's arguments, and of its result.")
 
 
@@ -189,9 +173,7 @@ class LearningConfig(Section):
 class GraphConfig(Section):
     """What links between tools are based on."""
 
-    lineage: Flag = setting(
-        True, "Track which values of results are used in later calls of a run, to find links between tools."
-    )
+    lineage: Flag = setting(True, "Track values from results to later calls, to find links between tools.")
 
 
 class LintIgnore(Section):
@@ -207,11 +189,9 @@ class LintConfig(Section):
 
     off: tuple[Text, ...] = setting((), "Rules that `halflap lint` does not apply.")
     severity: dict[Text, Severity] = setting({}, "Severities that affect the score and the exit code.")
-    ignore: tuple[LintIgnore, ...] = setting(
-        (), "Findings to ignore: `rule` (an id or glob), `tools` (by default all) and `reason`."
-    )
+    ignore: tuple[LintIgnore, ...] = setting((), "Findings to ignore, by `rule`, `tools` and `reason`.")
     fail_on: Literal["error", "warning", "info", "never"] = setting(
-        "error", "The lowest severity that makes the exit code 1."
+        "error", "From this severity on, the exit code is 1."
     )
     max_name_length: Count = setting(64, "How many characters the name of a tool may have.")
     max_description_bytes: Count = setting(2_048, "How many bytes the description of a tool may have.")
@@ -226,18 +206,10 @@ class Profile(Section):
     )
     tools: tuple[Pattern, ...] = setting(("*",), "Names of tools, prompts and resources, or globs.")
     read_only: Flag = setting(False, "Only tools that are known to change nothing.")
-    metrics: Flag = setting(
-        False, "Whether they may read `/metrics`, which covers the tools of every server."
-    )
-    max_programs: Count | None = setting(
-        None, "How many programs one person may run at the same time, within `execution.max_programs`."
-    )
-    timeout_seconds: Seconds | None = setting(
-        None, "Time limit of a program, if lower than `execution.timeout_seconds`."
-    )
-    max_calls: Count | None = setting(
-        None, "How many calls a program may make, if lower than `execution.max_calls`."
-    )
+    metrics: Flag = setting(False, "Whether they may read `/metrics`, which covers every server.")
+    max_programs: Count | None = setting(None, "Programs of one person at the same time, at most.")
+    timeout_seconds: Seconds | None = setting(None, "A lower `execution.timeout_seconds`.")
+    max_calls: Count | None = setting(None, "A lower `execution.max_calls`.")
 
     def applied_to(self, execution: ExecutionConfig) -> ExecutionConfig:
         """Return the limits of programs within this profile."""
@@ -292,37 +264,26 @@ class HttpConfig(Section):
     tokens: Annotated[dict[str, _Entry], AfterValidator(_different)] = setting(
         {}, "Each person's token and profile, by name, instead of one token for everyone.", repr=False
     )
-    audit: Flag = setting(
-        True,
-        "Log who requested what, including refused requests, to `audit.jsonl` in the data folder.",
-    )
+    audit: Flag = setting(True, "Log all requests to `audit.jsonl` in the data folder, refused ones too.")
 
 
 class WebConfig(Section):
     """The web page that is served with `halflap serve --http` and `halflap web`."""
 
     enabled: Flag = setting(True, "Serve the page.")
-    remote: Flag = setting(
-        False, "Serve it also at addresses that other machines can reach, and for `http.allowed_hosts`."
-    )
+    remote: Flag = setting(False, "Serve it also to other machines, and for `http.allowed_hosts`.")
     allow_calls: Flag = setting(False, "Allow calling tools and running programs from the page.")
 
 
 class LmConfig(Section):
     """The language model of DSPy programs."""
 
-    model: ModelName = setting(
-        ..., "Required: provider and model, such as `openai/gpt-4o-mini` or `ollama_chat/llama3.2`."
-    )
-    api_base: ApiBase | None = setting(
-        None, "The URL of an endpoint other than the provider's own.", repr=False
-    )
+    model: ModelName = setting(..., "Required: provider and model, such as `openai/gpt-4o-mini`.")
+    api_base: ApiBase | None = setting(None, "The URL of an endpoint other than the provider's.", repr=False)
     api_key: Text | None = setting(
         None, "The API key, best written as a `${VARIABLE}`; none is taken from the environment.", repr=False
     )
-    timeout: Seconds | None = setting(
-        None, "Time limit for one answer, in seconds; by default the program's."
-    )
+    timeout: Seconds | None = setting(None, "Seconds for one answer; by default the program's time limit.")
     temperature: Freshness | None = setting(None, "Sampling temperature; by default DSPy's.")
     max_tokens: Count | None = setting(None, "Length limit of an answer; by default DSPy's.")
     adapter: Literal["chat", "json"] = setting(
@@ -334,29 +295,23 @@ class LmConfig(Section):
 class ProgramsConfig(Section):
     """DSPy programs: their folder, time limit and model."""
 
-    root: FilePath | None = setting(
-        None, "The folder of your DSPy programs; by default the examples that ship with Halflap."
-    )
+    root: FilePath | None = setting(None, "The folder of your DSPy programs; by default bundled examples.")
     timeout_seconds: Seconds = setting(60.0, "Time limit of a DSPy program.")
-    cache: CacheFolder = setting(
-        None, "Folder for cached answers of the model, or `off`; by default in the data folder."
-    )
+    cache: CacheFolder = setting(None, "Folder of cached answers, or `off`; by default in the data folder.")
     lm: LmConfig | None = setting(None, "The language model that DSPy programs use.")
 
 
 class WorkflowsConfig(Section):
     """Limits of analysing workflows."""
 
-    timeout_seconds: Seconds = setting(
-        60.0, "Time limit for optimising, comparing or scoring a workflow for a client."
-    )
+    timeout_seconds: Seconds = setting(60.0, "Time limit for analysing a workflow for a client.")
 
 
 class UpstreamDefaults(Section):
     """Limits of servers whose entries set none."""
 
     start_timeout_seconds: Seconds = setting(
-        120.0, "How long a server may take to start, including downloads by `npx` and `uvx`."
+        120.0, "How long a server may take to start, including downloads."
     )
     call_timeout_seconds: Seconds = setting(60.0, "How long a call may take without reporting progress.")
     max_call_timeout_seconds: Seconds = setting(600.0, "How long a call may take in total.")
@@ -384,12 +339,9 @@ class OAuthConfig(Section):
     client_secret: Text | None = setting(
         None, "The client secret.", validation_alias=AliasChoices("client_secret", "clientSecret")
     )
-    issuer: WebAddress | None = setting(
-        None, "The authorization server of the id and secret. They are sent to no other."
-    )
+    issuer: WebAddress | None = setting(None, "The only authorization server that gets the id and secret.")
     client_metadata_url: WebAddress | None = setting(
-        None,
-        "The https URL of a client metadata document, used as the client id where servers accept that.",
+        None, "The https URL of a client metadata document, used as the client id where servers accept that."
     )
     scopes: tuple[Text, ...] = setting((), "Scopes to request; by default those that the server names.")
     grant: Literal["authorization_code", "client_credentials"] = setting(
@@ -433,7 +385,7 @@ class ServerEntry(Section):
         {}, "Its environment variables.", validation_alias=AliasChoices("env", "environment")
     )
     env_file: FilePath | None = setting(
-        None, "A file of `NAME=value` lines; `env` takes precedence over it.", alias="envFile"
+        None, "A file of `NAME=value` lines; `env` takes precedence.", alias="envFile"
     )
     inherit_env: InheritedEnvironment = setting(
         False, "Further variables of Halflap's environment to pass on: a list of names, or `true` for all."
@@ -504,15 +456,13 @@ class TopLevel(Section):
     """Settings outside any section."""
 
     roots: tuple[Root, ...] = setting((), "Folders that servers get as roots, as paths or file:// URIs.")
-    profiles: dict[Text, Profile] = setting(
-        {}, "Profiles by name, for `http.tokens` and `halflap serve --profile`."
-    )
+    profiles: dict[Text, Profile] = setting({}, "Profiles for `http.tokens` and `halflap serve --profile`.")
 
 
 class _Servers(TopLevel):
     mcpServers: dict[str, ServerEntry] = setting({}, "Servers by name, as in Claude and Cursor.")  # noqa: N815 -- the clients' own name
     servers: dict[str, ServerEntry] | tuple[ServerEntry, ...] = setting(
-        {}, "Servers by name, as in VS Code, or as a list."
+        {}, "Servers, as in VS Code or as a list."
     )
     inputs: Any = setting(None, "Ignored; part of VS Code's files.")
 

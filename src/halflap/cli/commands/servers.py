@@ -30,6 +30,7 @@ from halflap.config import (
     read_project_file,
     trust_project_file,
 )
+from halflap.config.expand import PREDEFINED
 from halflap.config.servers import SERVER_FORMS
 from halflap.core.errors import ClientFileError, ServerNotFoundError, UsageError
 from halflap.core.text import join, plural
@@ -47,7 +48,6 @@ _SHARED = ("config", "json")
 _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
-_PREDEFINED = {"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"}
 NameArgument = Annotated[str, Argument(help="The server's name.")]
 PersonOption = Annotated[str | None, Option("--for", help="Sign in for this person.")]
 
@@ -234,7 +234,7 @@ def _effects(server: ServerConfig) -> dict[str, Any]:
         "trusts its annotations": server.trust_annotations or None,
         "disabled": server.disabled or None,
     }
-    read = sorted(set(_VARIABLE.findall(f"{effects} {server.args}")) - _PREDEFINED)
+    read = sorted(set(_VARIABLE.findall(f"{effects} {server.args}")) - {*PREDEFINED})
     spelled = {key: visible(one) if isinstance(one, str) else one for key, one in effects.items()}
     spelled |= {key: [visible(one) for one in effects[key]] for key in ("sets", "sends")}
     return {**spelled, "reads your variables": read}
