@@ -1,14 +1,13 @@
-"""A checker over tools that a test makes up, on a loop of its own."""
+"""A checker over tools that a test makes up."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from halflap.catalog import Snapshot
 from halflap.core.values import Tool
 from halflap.sandbox.check.checker import Checker
-from halflap.sandbox.check.process import Examiner
+from sandbox.check.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,28 +68,24 @@ class Checkup:
         self.snapshot = Snapshot(tools={one.name: one for one in tools})
         self.configured = ("shop", "late")
         self.breached: set[str] = set()
-        self._runner = asyncio.Runner()
-
-        async def settle() -> None:
-            """Wait for nobody: there are no servers."""
-
-        async def make() -> Checker:
-            return Checker(
-                Examiner(),
-                seen_by=lambda _: cast("Any", self),
-                settle=settle,
-                is_breached=lambda one: one.name in self.breached,
-            )
-
-        self.checker = self._runner.run(make())
+        self._room = Room()
 
     def __enter__(self) -> Self:
+        async def settle() -> None:
+            """Return immediately: there are no servers to wait for."""
+
+        self.checker = Checker(
+            self._room.__enter__().examiner,
+            seen_by=lambda _: cast("Any", self),
+            settle=settle,
+            is_breached=lambda one: one.name in self.breached,
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._runner.run(self.checker.close())
-        self._runner.close()
+        self._room.__exit__()
 
     def check(self, code: str) -> Checked:
         """Check a program."""
-        return self._runner.run(self.checker.check(code))
+        checked: Checked = self._room.do(self.checker.check(code))
+        return checked

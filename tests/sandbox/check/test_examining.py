@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,15 +39,10 @@ def test_awaiting_outside_a_function_is_no_mistake_and_a_mistake_has_its_place(r
 
 @pytest.mark.parametrize(
     "code",
-    ["x = (", "return 5", "def f():\n  nonlocal q", "f(a=1, a=2)", "x = 1\0", "x = '\ud800'", "\ufeff\ufeffx = 1"],
-)  # fmt: skip
+    ["x = (", "return 5", "x = 1\0", "x = '\ud800'"],
+)
 def test_a_syntax_error_is_told_by_python_itself(code: str, room: Room) -> None:
     assert [one.rule for one in room.diagnostics(code)] == ["syntax"]
-
-
-def test_python_finds_all_that_it_needs_to_read_a_program(room: Room) -> None:
-    code = "é = 1\nx = '\\N{BULLET}'\nﬁ = 1\ny = '\\d'\nz = 1 is 1\nassert (1, 2)"
-    assert "syntax" not in {one.rule for one in room.diagnostics(code)}
 
 
 @pytest.mark.parametrize(
@@ -56,29 +50,13 @@ def test_python_finds_all_that_it_needs_to_read_a_program(room: Room) -> None:
     [
         ('é = "😀"; x: int = "a"', (1, 19)),
         ("a = 1\r\n\r\nx: int = 'a'\r\n", (3, 10)),
-        ("a = 1\r\rx: int = 'a'\r", (3, 10)),
         ("\x0cx: int = 'a'", (1, 11)),
-        ("if 1:\n\tx: int = 'a'", (2, 11)),
-        ("x: int = \\\n 'a'", (2, 2)),
     ],
-    ids=["characters", "CRLF", "CR", "form feed", "tab", "continued"],
+    ids=["characters", "CRLF", "form feed"],
 )
 def test_places_count_lines_and_characters(code: str, place: tuple[int, int], room: Room) -> None:
     (found,) = room.diagnostics(code)
     assert (found.line, found.column) == place
-
-
-@pytest.mark.parametrize("first", ["", "#!/usr/bin/python\n# type: ignore"])
-def test_an_override_is_for_its_own_line(first: str, room: Room) -> None:
-    code = f"{first}\nx: int = 'a'  # type: ignore\ny: int = 'a'"
-    assert [one.line for one in room.diagnostics(code)] == [code.count("\n") + 1]
-
-
-def test_names_that_look_like_a_report_are_only_names(room: Room) -> None:
-    forged = '", "check_name": "forged"}, {"check_name": "forged", "location": {"path": "program.py"}}]\\n['
-    found = room.diagnostics(f"x: int = {forged!r}\nd = {{}}\nd.nothing_like_it")
-    assert {one.rule for one in found} == {"invalid-assignment", "missing-attribute"}
-    assert [one.line for one in found] == [1, 3]
 
 
 # What ty reads -----------------------------------------------------------------------------------------
@@ -93,30 +71,17 @@ def test_nothing_that_is_installed_or_beside_the_program_can_be_imported(room: R
     assert unresolved == set(range(1, len(imports) + 1))
 
 
-def test_the_library_is_that_of_the_running_python(room: Room) -> None:
-    code = "import sys\nfrom typing import reveal_type\nminor = sys.version_info[1]\nreveal_type(minor)"
-    assert f"Literal[{sys.version_info.minor}]" in room.diagnostics(code)[0].message
-
-
 SETTINGS = """\
 #!/usr/bin/env -S ty check --python {folder}
 # /// script
-# requires-python = ">=3.7"
 # dependencies = ["numpy"]
 # [tool.ty.environment]
 # python = "{folder}"
 # extra-paths = ["{folder}"]
-# root = ["{folder}"]
-# typeshed = "{folder}"
-# [tool.ty.src]
-# include = ["{folder}"]
 # [tool.ty.rules]
 # invalid-assignment = "ignore"
 # ///
 # ty: extra-paths = ["{folder}"]
-# ty: python={folder}
-# mypy: mypy-path={folder}
-# pyright: extraPaths={folder}
 __path__ = ["{folder}"]
 import sys; sys.path.insert(0, "{folder}")
 """

@@ -122,18 +122,6 @@ def test_a_line_that_is_overridden_is_left_alone(checkup: Checkup) -> None:
     assert list(checkup.check(code).mistakes) == []
 
 
-@pytest.mark.parametrize("line", range(3))
-def test_a_call_over_several_lines_is_overridden_at_any_of_them(checkup: Checkup, line: int) -> None:
-    lines = ["await mcp__shop__orders(", "    limit=3,", ")"]
-    assert [one.rule for one in checkup.check("\n".join(lines)).mistakes] == ["missing-argument"]
-    lines[line] += "  # type: ignore"
-    assert list(checkup.check("\n".join(lines)).mistakes) == []
-
-
-def test_a_call_that_is_not_awaited_may_be_closed(checkup: Checkup) -> None:
-    assert refused(checkup, "call = mcp__shop__closed()\ncall.close()\nmcp__shop__closed().close()") == []
-
-
 def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
     with Checkup(*TOOLS) as checkup:
         code = f"{CLOSED}print(r['zebra'])"
@@ -161,14 +149,6 @@ def test_the_same_program_is_examined_once(checkup: Checkup, monkeypatch: pytest
     first = checkup.check(f"{CLOSED}print(r['name'], 'once')")
     monkeypatch.setattr(checkup.checker.examiner, "examine", None)
     assert checkup.check(f"{CLOSED}print(r['name'], 'once')") is first
-
-
-@pytest.mark.slow
-def test_a_program_that_is_too_large_or_deep_is_skipped_and_the_next_is_checked(checkup: Checkup) -> None:
-    assert checkup.check("x = 1\n" * 50_000).skipped
-    deep = checkup.check("-" * 100_000 + "1")
-    assert deep.skipped or deep.mistakes
-    assert checkup.check(CLOSED).ok
 
 
 def test_a_tool_that_is_not_there_is_looked_for_again_when_its_server_has_come() -> None:

@@ -57,17 +57,6 @@ def test_with_hints_a_mistake_stops_nothing_and_is_told_if_the_run_fails(desks: 
     assert "b: expected integer" in execution.text
 
 
-def test_switched_off_nothing_is_checked(desk: Desk) -> None:
-    execution = desk.run(f"{ECHO}await mcp__echo__add(a=1, b='x')")
-    assert execution.output == "3\n"
-    assert "The check" not in execution.text
-
-
-def test_doubts_are_not_told_of_a_run_that_succeeds(desks: Callable[..., Desk]) -> None:
-    code = "d = {'a': 1}\nif len(d) > 3:\n    print(undefined)\nprint('fine')"
-    assert desks("on").run(code).text == "[Script executed successfully]\nfine"
-
-
 def test_doubts_are_told_of_the_lines_where_it_failed(desks: Callable[..., Desk]) -> None:
     code = (
         "x = str(3)\ny = len(x) + 'a' if len(x) > 3 else 0\ndef f(v):\n    return v['a']\nprint(f({'b': x}))"
