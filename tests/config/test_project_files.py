@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.config import load_config, preview, read_project_file, trust_project_file
+from halflap.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +86,15 @@ def test_a_damaged_record_trusts_nothing_and_is_a_warning(desk: Desk, text: str)
     config = desk.load()
     assert (config.servers, config.pending[0].state) == ((), "new")
     assert "trust" in config.warnings[0]
+
+
+def test_nothing_is_trusted_while_the_record_cannot_be_written(desk: Desk) -> None:
+    path = desk.project(ADDS_ONE)
+    (desk.home / "data" / "trust.json").mkdir(parents=True)
+    with pytest.raises(ConfigError) as raised:
+        trust(desk, path)
+    assert [one.code for one in raised.value.problems] == ["config-trust"]
+    assert desk.load().servers == ()
 
 
 def test_a_project_file_that_is_a_pipe_or_folder_or_dangling_link_does_not_stop_anything(desk: Desk) -> None:
