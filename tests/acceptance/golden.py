@@ -14,22 +14,23 @@ WIDTH = 140
 
 
 def check(name: str, value: Any) -> None:
-    """Compare a value with the golden file of that name; with HALFLAP_GOLDEN=write, replace the file."""
+    """Compare a value with the golden file of that name; with HALFLAP_GOLDEN=write, replace a file that differs."""
     file = FOLDER / f"{name}.json"
+    agreed = file.read_text(encoding="utf-8") if file.exists() else "null"
+    # Compared as text: 1, 1.0 and true are different answers. The order of keys does not matter.
+    if json.dumps(json.loads(agreed), sort_keys=True) == json.dumps(value, sort_keys=True):
+        return
     text = pretty(value) + "\n"
     if WRITING:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return
-    agreed = file.read_text(encoding="utf-8") if file.exists() else "null"
-    # Compared as text: 1, 1.0 and true are different answers.
-    if json.dumps(json.loads(agreed), sort_keys=True) != json.dumps(value, sort_keys=True):
-        shown = f"golden/{name}.json"
-        diff = difflib.unified_diff(agreed.splitlines(), text.splitlines(), shown, "now", lineterm="")
-        raise AssertionError(
-            f"{shown} is no longer what the product shows. If the change is intended, run `make golden` "
-            "and commit the difference.\n" + "\n".join(diff)
-        )
+    shown = f"golden/{name}.json"
+    diff = difflib.unified_diff(agreed.splitlines(), text.splitlines(), shown, "now", lineterm="")
+    raise AssertionError(
+        f"{shown} is no longer what the product shows. If the change is intended, run `make golden` "
+        "and commit the difference.\n" + "\n".join(diff)
+    )
 
 
 def pretty(value: Any, indent: str = "") -> str:

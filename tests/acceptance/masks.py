@@ -24,7 +24,7 @@ VARYING = _keys("""
     evaluations execution_time_ms gain lastObserved latencyMs loaded_at maintainability
     memoryBytes memory_bytes outputBytes output_bytes
     protocolVersion python run sandbox schemaVersion score seconds serialized_at serverInfo since skippedBytes source_hash startSeconds
-    startedAt strength tokens total_score total_time_ms version weight
+    startedAt strength token tokens total_score total_time_ms version weight
 """)
 """Keys whose values are times, sizes, estimates, identifiers, hashes and versions."""
 

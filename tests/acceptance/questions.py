@@ -63,7 +63,7 @@ PROGRAMS = {
     "destroys, confirmed": "print(await mcp__workshop__erase(id=1))",
     "destroys, declined": "print(await mcp__workshop__erase(id=2))",
 }
-REQUESTS: dict[str, dict[str, str]] = {
+REQUESTS: dict[str, dict[str, Any]] = {
     "with the token": {},
     "without the token": {"Authorization": ""},
     "with a wrong token": {"Authorization": "Bearer wrong"},
@@ -72,6 +72,9 @@ REQUESTS: dict[str, dict[str, str]] = {
     "metrics": {"path": "/metrics", "method": "GET"},
     "metrics without the token": {"path": "/metrics", "method": "GET", "Authorization": ""},
     "another path": {"path": "/elsewhere"},
+    "one server": {"path": "/servers/workshop/mcp"},
+    "unknown server": {"path": "/servers/nowhere/mcp"},
+    "too many values": {"parameters": {"capabilities": [0] * 200_000}},
 }
 METRIC = re.compile(r"^(halflap_\w+)", re.MULTILINE)
 QUESTIONS: list[Question] = [
@@ -104,6 +107,13 @@ QUESTIONS: list[Question] = [
     ("inspect_tool", "broken declaration", {"tool_name": "mcp__workshop__count"}),
     ("suggest_workflow", "wanted tool", {"want": "mcp__sales__order_history", "limit": 1}),
     ("suggest_workflow", "wanted field", {"want": "email", "have": {"customer_id": "CUST-001"}, "limit": 1}),
+    ("suggest_workflow", "goal", {"goal": "orders of the best customers", "limit": 1}),
+    ("suggest_workflow", "goal of a change", {"goal": "erase a customer", "limit": 1}),
+    (
+        "suggest_workflow",
+        "wanted change",
+        {"want": "mcp__workshop__erase", "have": {"id": 1}, "may_change": True},
+    ),
     ("suggest_workflow", "values missing", {"want": "mcp__financial_data__query_financials", "limit": 1}),
     ("suggest_workflow", "unknown field", {"want": "zyzzyva"}),
     ("suggest_workflow", "nothing wanted", {}),
@@ -111,12 +121,15 @@ QUESTIONS: list[Question] = [
     ("suggest_workflow", "blocked tool", {"want": "mcp__workshop__secret"}),
     ("suggest_workflow", "wrong arguments", {"want": "email", "limit": 11}),
     ("dspy_list_programs", "all", {}),
+    ("dspy_list_programs", "needless arguments", {"name": "worklet_selector"}),
     ("dspy_get_program_info", "found", {"program": "worklet_selector"}),
     ("dspy_get_program_info", "not found", {"program": "unknown_program"}),
     ("dspy_get_program_info", "no program", {}),
     ("dspy_reload_program", "found", {"program": "worklet_selector"}),
     ("dspy_reload_program", "not found", {"program": "unknown_program"}),
+    ("dspy_reload_program", "no program", {}),
     ("dspy_execute_program", "not found", {"program": "unknown_program", "inputs": LOAN}),
+    ("dspy_execute_program", "no program", {"inputs": LOAN}),
     ("dspy_execute_program", "no inputs", {"program": "worklet_selector", "inputs": {}}),
     ("dspy_execute_program", "wrong inputs", {"program": "worklet_selector", "inputs": {"colour": "red"}}),
     ("dspy_execute_program", "no model", {"program": "worklet_selector", "inputs": LOAN}),
@@ -133,6 +146,11 @@ QUESTIONS: list[Question] = [
             "optimized_workflow": chain("b", "a"),
             "validation_mode": "strict",
         },
+    ),
+    (
+        "gepa_validate_footprint",
+        "the same",
+        {"original_workflow": chain("a", "b"), "optimized_workflow": chain("a", "b")},
     ),
     ("gepa_optimize_workflow", "wrong workflow", {"workflow_spec": {**chain("a"), "tasks": []}}),
     (
@@ -152,6 +170,13 @@ QUESTIONS: list[Question] = [
             "scoring_weights": {"performance": 1},
         },
     ),
+    (
+        "gepa_optimize_workflow",
+        "wrong arguments",
+        {"workflow_spec": chain("a"), "optimization_target": "beauty"},
+    ),
+    ("gepa_validate_footprint", "wrong arguments", {"original_workflow": chain("a")}),
+    ("gepa_score_workflow", "wrong arguments", {"workflow": chain("a")}),
     (
         "gepa_score_workflow",
         "unknown pattern",

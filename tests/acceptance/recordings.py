@@ -49,6 +49,7 @@ SETTINGS: dict[str, Any] = {
     "upstream": TIMEOUTS,
     "server": {"families": ["core", "dspy", "gepa"]},
     "tools": {"block": ["mcp__workshop__secret"], "destructive": ["mcp__workshop__erase"]},
+    "profiles": {"reader": {"servers": ["doc_retrieval"]}},
     "execution": {"confirm_destructive": True, "max_output_bytes": 1000, "max_calls": 100},
 }
 

@@ -21,6 +21,7 @@ Transcript = list[dict[str, Any]]
 
 _WRITTEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 SCENARIOS: dict[str, str] = _WRITTEN["scenarios"]
+SLOW_LINES: str = _WRITTEN["slow"]["lines"]
 NODE_PROGRAMS = ("mcp-server-filesystem", "mcp-server-memory")
 LIMITS = {"cpu_seconds": 1, "timeout_seconds": 10, "max_memory_mb": 128, "max_kept_output_bytes": 100_000}
 LONG = 200
@@ -38,7 +39,7 @@ def run(recordings: Recordings, name: str, home: Path) -> Transcript:
 def run_slow(recordings: Recordings, home: Path) -> Transcript:
     """Run the commands that take long."""
     _write(_WRITTEN["slow"]["files"], home)
-    return _run_lines(_WRITTEN["slow"]["lines"], home, recordings.prepare(home, execution=LIMITS))
+    return _run_lines(SLOW_LINES, home, recordings.prepare(home, execution=LIMITS))
 
 
 def masked_transcript(transcript: Transcript) -> Transcript:
@@ -75,14 +76,21 @@ def _real_servers(home: Path) -> str:
 
 
 def _run_lines(lines: str, home: Path, config: str) -> Transcript:
-    """Run command lines; of each, return the exit code, and the data or the error code that it printed."""
-    transcript = []
+    """Run command lines; of each, return the exit code, and the data or the error code that it printed.
+
+    In a line, `<home>` is replaced by the home, and `<run>` by the last run that a command reported.
+    """
+    transcript: Transcript = []
+    last_run = ""
     for line in lines.splitlines():
-        arguments = [part.replace("<home>", str(home)) for part in shlex.split(line)]
+        arguments = [
+            part.replace("<home>", str(home)).replace("<run>", last_run) for part in shlex.split(line)
+        ]
         done = halflap(*arguments, home=home, HOME=str(home), HALFLAP_CONFIG=config)
         step: dict[str, Any] = {"halflap": line, "exit": done.code}
         if done.out.startswith(("{", "[")):
-            step["json"] = json.loads(done.out.replace(str(home), "<home>"))
+            step["json"] = printed = json.loads(done.out.replace(str(home), "<home>"))
+            last_run = printed.get("run", last_run) if isinstance(printed, dict) else last_run
         elif done.out:
             # Of Python stubs, the functions; of everything else for people, only that there is something.
             step["prints"] = re.findall(r"def (\w+)\(", done.out) or "<text>"

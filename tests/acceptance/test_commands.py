@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from acceptance import golden
-from acceptance.scenarios import NODE_PROGRAMS, SCENARIOS, masked_transcript, run, run_slow
-from support import node_program
+from acceptance.scenarios import NODE_PROGRAMS, SCENARIOS, SLOW_LINES, masked_transcript, run, run_slow
+from support import ROOT, node_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 
 SLOW = pytest.param("real_servers", marks=pytest.mark.slow)
 """Starts servers from npm again and again; tests/real uses such servers every day."""
+
+
+def test_every_command_is_in_a_scenario() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^#{2,3} halflap (.+)$", page, re.MULTILINE)
+    lines = [line for lines in (*SCENARIOS.values(), SLOW_LINES) for line in lines.splitlines()]
+    assert len(commands) > len(SCENARIOS)
+    assert [one for one in commands if not any(f"{line} ".startswith(f"{one} ") for line in lines)] == []
 
 
 @pytest.mark.parametrize("scenario", [SLOW if name == "real_servers" else name for name in SCENARIOS])

@@ -120,11 +120,13 @@ class Served:
     def port(self) -> int:
         return int(self.url.split(":")[2].split("/", maxsplit=1)[0])
 
-    def ask(self, path: str = "/mcp", method: str = "POST", **headers: str) -> httpx2.Response:
+    def ask(
+        self, path: str = "/mcp", method: str = "POST", parameters: Any = HANDSHAKE, **headers: str
+    ) -> httpx2.Response:
         given = {"Authorization": f"Bearer {self.token}"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
-        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
         return httpx2.request(
             method,
             f"http://127.0.0.1:{self.port}{path}",
