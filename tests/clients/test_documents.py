@@ -130,3 +130,11 @@ def test_whatever_is_put_reads_back_or_is_refused(entry: dict[str, Any], name: s
         assert document.text == text
         return
     assert Document(Path(file), document.text).value == {**before, key: {**before[key], name: entry}}
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.toml"])
+def test_the_last_mapping_at_the_top_is_removed(name: str) -> None:
+    document = Document(Path(name), "")
+    document.put(("http", "tokens", "ann"), {"hash": "x"})
+    document.remove(("http",))
+    assert document.value == {}

@@ -113,7 +113,8 @@ def run() -> None:
 
 
 def _report_usage_error(error: typer.TyperException) -> None:
-    context, message = getattr(error, "ctx", None), error.format_message()
+    context = getattr(error, "ctx", None)
+    message = error.format_message().replace("Value error, ", "")
     if "--json" in sys.argv[1:]:
         print_json({"error": True, "code": UsageError.code, "message": message})
     elif context is not None and message == context.get_help():

@@ -193,6 +193,11 @@ def describe_sign_in(row: Mapping[str, Any]) -> str:
 
 
 def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
+    """Note that there are no servers, or which are not available."""
+    if not gateway.config.servers:
+        from halflap.gateway import NO_SERVER_ADVICE
+
+        note(f"No server is configured yet. {NO_SERVER_ADVICE}")
     for name, reason in sorted(gateway.unavailable().items()):
         if server in {None, name}:
             note(f"Server {name!r} is not available: {reason}")

@@ -79,7 +79,7 @@ class Document:
     def remove(self, keys: Keys) -> None:
         """Remove the value at a path."""
         wanted, parent = _without(self.value, keys), keys[:-1]
-        if len(self.at(parent)) > 1:
+        if not parent or len(self.at(parent)) > 1:
             self._change(keys, wanted)
         else:
             # An empty mapping becomes null in YAML, and disappears in TOML.
@@ -94,8 +94,8 @@ class Document:
             value = self._parse(body)
         except (ConfigError, yaml.YAMLError, LookupError, ValueError):
             # Any failure means that the file can't be edited.
-            body, value = "", None
-        if not body or value not in (wanted, *equivalents):
+            raise CannotEditError(self.path) from None
+        if value not in (wanted, *equivalents):
             raise CannotEditError(self.path)
         self._body, self.value = body, value
 

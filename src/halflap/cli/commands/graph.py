@@ -21,7 +21,6 @@ from halflap.cli.output import (
     write,
 )
 from halflap.core.errors import UsageError
-from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
@@ -122,8 +121,6 @@ async def suggest(
                 words, values, want, limit, may_change=may_change, nets=net
             )
             warn_about_servers(gateway)
-    if not gateway.config.servers:
-        note(f"No server is configured yet. {NO_SERVER_ADVICE}")
     best = next(iter(found["suggestions"]), None)
     if (program or net) and best is None:
         note("\n".join(outline({"missing": found["missing"]})))

@@ -26,11 +26,10 @@ from halflap.cli.options import (
     given_arguments,
     list_unlisted,
 )
-from halflap.cli.output import note, one_line, print_json, visible, working, write
+from halflap.cli.output import note, one_line, print_json, visible, warn_about_servers, working, write
 from halflap.core.errors import ScriptError, UsageError
 from halflap.core.text import plural
 from halflap.core.values import SCRIPTS, Tool
-from halflap.gateway import NO_SERVER_ADVICE
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import parse_schema
 from halflap.scripts import decode, read_definition, read_file
@@ -67,8 +66,6 @@ async def run(
     is_file = what == "-" or os.sep in what or what.endswith(".py") or Path(what).is_file()
     code = _read_code(what) if is_file else None
     config = invocation.config()
-    if not config.servers:
-        note(f"No server is configured yet, so the program has no tools. {NO_SERVER_ADVICE}")
     async with invocation.gateway(config) as gateway:
         name = what.removeprefix(_PREFIX)
         script = None if code is not None else await gateway.scripts.find(name)
@@ -76,6 +73,8 @@ async def run(
         assert program is not None
         with working("Starting servers"):
             await list_unlisted(gateway, program)
+        if not config.servers:
+            warn_about_servers(gateway)
         if check:
             with working("Checking"):
                 checked = await gateway.check(program)

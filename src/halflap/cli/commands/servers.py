@@ -72,7 +72,9 @@ def add(
     Examples: `halflap add time -- uvx mcp-server-time`, `halflap add docs https://mcp.example.com/mcp`.
     """
     own, entry = own_config(invocation), _entry(target, env, headers)
-    if name in OWN or not re.fullmatch(r"[\w .-]{1,64}", name):
+    if name in OWN:
+        raise UsageError(f"The name {name!r} is reserved. Choose another.")
+    if not re.fullmatch(r"[\w .-]{1,64}", name):
         raise UsageError(f"{name!r} can't be a server's name. Use up to 64 letters, digits, - and _.")
     if name in own.servers and not force:
         raise UsageError(f"Server {name!r} already exists. Choose another name, or use --force.")

@@ -17,7 +17,7 @@ from halflap.core.errors import UsageError
 if TYPE_CHECKING:
     from halflap.clients.documents import Document
 
-token = group("token", "Create and revoke people's tokens for HTTP.")
+token = group("token", "List, create and revoke people's tokens for HTTP.", has_default=True)
 
 _SHARED = ("config", "json")
 _PATH = ("http", "tokens")
@@ -32,6 +32,8 @@ def people(invocation: Invocation) -> None:
     rows = [{"name": name, "profile": one.profile} for name, one in known.items()]
     table = [(name, one.profile or "") for name, one in known.items()]
     invocation.show(rows, Table(["person", "profile"], table))
+    if not rows:
+        note("No tokens yet. Create one: halflap token add NAME")
 
 
 @token.command("add")

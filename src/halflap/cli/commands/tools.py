@@ -36,7 +36,6 @@ from halflap.cli.output import (
 from halflap.core.errors import ServerNotFoundError
 from halflap.core.text import clean, plural
 from halflap.core.values import OWN, CallContext, Result
-from halflap.gateway import NO_SERVER_ADVICE
 
 if TYPE_CHECKING:
     from halflap.config import Profile
@@ -91,8 +90,6 @@ async def list_tools(
         note(f"Server {server!r} is disabled. Enable it: halflap enable {server}")
     for name in sorted(sign_ins if server is None else {server} & {*sign_ins}):
         note(f"Signed in to {name!r}: {', '.join(map(describe_sign_in, sign_ins[name]))}")
-    if not config.servers:
-        note(f"No server is configured yet. {NO_SERVER_ADVICE}")
 
 
 def _rows(gateway: Gateway, profile: Profile | None) -> Iterator[dict[str, Any]]:
@@ -137,11 +134,7 @@ async def search(
             invocation.show([asdict(hit) for hit in hits], lines)
         else:
             warn_about_servers(gateway, server)
-            note(
-                "No tool found."
-                if gateway.config.servers
-                else f"No server is configured yet. {NO_SERVER_ADVICE}"
-            )
+            note("No tool found.")
 
 
 @command()
