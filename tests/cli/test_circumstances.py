@@ -34,14 +34,6 @@ def test_a_failed_server_is_reported_once_and_the_rest_is_listed(down: Path) -> 
     assert called.err.count("the licence file is missing") == 1
 
 
-def test_a_store_that_cannot_be_opened_is_reported_once(tmp_path: Path) -> None:
-    configure(tmp_path, definitions(tmp_path, ONE))
-    (tmp_path / "data").write_text("a file where the folder should be")
-    done = halflap(*LIST, home=tmp_path)
-    assert (done.code, done.out) == (0, "mcp__replay__one\tGrüße ✓\n")
-    assert done.err.count("memory") == 1
-
-
 @pytest.mark.slow
 def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> None:
     many = ({**ONE, "name": f"t{at}", "description": "long " * 30} for at in range(3000))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clients.homes import GITHUB, TIME, TOKEN, Home
+from clients.homes import TIME, Home
 from halflap.config import load_config
 
 if TYPE_CHECKING:
@@ -207,12 +207,6 @@ def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pyte
     assert (found["old"].command, found["old"].args, dict(found["old"].env)) == ("old", ("b",), {"A": "1"})
     assert (found["files"].command, found["files"].args) == ("npx", ("-y", "files"))
     assert (found["web-goose"].url, found["web-goose"].disabled) == ("https://web.example/mcp", True)
-
-
-def test_secrets_are_kept_but_not_shown(person: Home) -> None:
-    found, done = imported(person, github=GITHUB)
-    assert found["github"].env["GITHUB_TOKEN"] == TOKEN
-    assert TOKEN not in done.out + done.err
 
 
 def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
