@@ -98,7 +98,7 @@ def test_a_tool_is_learned_under_its_current_definition() -> None:
     log = lines(trace(1, {"result": 1}, "mcp__my_shop__get_order"), trace(2, {"result": 1}, "get-order"))
     found = found_in(log, rules)
     assert list(found.knowledge.shapes) == [key]
-    assert found.knowledge.shapes[key].structured.root.kinds.keys() == {"integer"}
+    assert found.knowledge.shapes[key].results.root.kinds.keys() == {"integer"}
 
 
 def test_names_without_a_server_are_reported() -> None:
@@ -110,5 +110,5 @@ def test_names_without_a_server_are_reported() -> None:
 def test_times_are_kept() -> None:
     log = [trace(1, at=1.7e9), trace(2, timestamp="2026-01-01T00:00:00Z"), trace(3, ts=1_700_000_001_000)]
     odd = [trace(4, at="9999-12-31T00:00:00Z"), trace(5, at=7), trace(6, at="soon")]
-    shape = found_in(lines(*log, *odd)).knowledge.shapes[KEY].structured
+    shape = found_in(lines(*log, *odd)).knowledge.shapes[KEY].results
     assert (shape.first, shape.last) == (1.7e9, 1_767_225_600.0)

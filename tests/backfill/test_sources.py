@@ -199,7 +199,7 @@ async def test_recorded_calls_count_once() -> None:
         assert (summary.observations, await observations(store)) == (3, 3)
         [known] = await store.learned()
         assert (known.tool, known.definition_hash) == (calls[0].tool, calls[0].definition_hash)
-        assert known.learned.structured.observations == 3
+        assert known.learned.results.observations == 3
         assert (await backfill(store, "store")).observations == 0
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 ECHO = listing("echo", "add", "echo", "sleep", "cancelled_count", "env")
-OTHERS = (listing("git", "git_log", "git_status", "git_commit"), listing("my-files", "read_file", "add"))
+OTHERS = (listing("repo", "repo_tags", "repo_state", "repo_save"), listing("my-files", "read_file", "add"))
 
 
 async def snapshot(*listings: Listing, **more: Any) -> Snapshot:
@@ -49,7 +49,7 @@ def test_a_mistyped_name_finds_the_one_that_was_meant(run: Run, typed: str, mean
 
 
 def test_a_miss_on_an_unknown_server_names_the_servers(run: Run) -> None:
-    with pytest.raises(ToolNotFoundError, match="echo, down and git"):
+    with pytest.raises(ToolNotFoundError, match="echo, down and repo"):
         run(snapshot(ECHO, OTHERS[0])).find("mcp__nope__x", ["echo", "down"])
 
 

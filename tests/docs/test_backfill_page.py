@@ -13,7 +13,7 @@ from support import ROOT
 
 PAGE = (ROOT / "docs" / "backfill.md").read_text()
 EXAMPLES = re.findall(r"```jsonl?\n(.*?)```", PAGE, re.DOTALL)
-TOLD = Learned(structured=infer([{"id": 7, "total": 9.5}], [digest_of({"id": 7})]))
+TOLD = Learned(infer([{"id": 7, "total": 9.5}], [digest_of({"id": 7})]))
 
 
 def test_there_is_an_example_of_every_form() -> None:

@@ -15,7 +15,6 @@ SMALL = {
     "MOST_PLACES": 30,
     "MOST_DIGESTS": 3,
     "_AT_ONCE": 2,
-    "_KEYS_AT_ONCE": 6,
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.learn import Shape
 from halflap.learn.formats import format_of
-from halflap.learn.merge import merge_places, unnamed
+from halflap.learn.merge import merge_places
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
@@ -43,11 +43,11 @@ class _Plain:
         self._once = Tally(1, digest)
         self._values = values
 
-    def place(self, value: Any, level: int, name: str | None = None, *, is_rest: bool = False) -> Place:
+    def place(self, value: Any, level: int) -> Place:
         inner = level + 1
         kinds = {KINDS.get(type(value), "null"): self._once}
-        kept = self._kept(value, name, is_rest=is_rest)
         if isinstance(value, str):
+            kept = {value: self._once} if self._values and is_name(value) else None
             return Place(kinds, format_of(value), kept)
         if isinstance(value, list):
             if level == DEEPEST:
@@ -57,14 +57,14 @@ class _Plain:
             if level == DEEPEST:
                 return Place(kinds, cut=bool(value))
             return Place(kinds, records={tag_of(value): self._record(value, inner)})
-        return Place(kinds, values=kept)
+        return Place(kinds)
 
     def _record(self, value: dict[str, Any], level: int) -> Record:
         names = {key: inner for key, inner in value.items() if is_name(key)}
-        data = [self.place(inner, level, is_rest=True) for key, inner in value.items() if key not in names]
-        keys = {name: self.place(inner, level, name) for name, inner in names.items()}
+        data = [self.place(inner, level) for key, inner in value.items() if key not in names]
+        keys = {name: self.place(inner, level) for name, inner in names.items()}
         if len(keys) > MOST_KEYS:
-            data += [unnamed(place) for place in keys.values()]
+            data += keys.values()
             return Record(self._once, {}, self._all(data), crowded=True)
         return Record(self._once, {name: Key(place, NEVER) for name, place in keys.items()}, self._all(data))
 
@@ -74,12 +74,3 @@ class _Plain:
         for place in places:
             merged = place if merged is None else merge_places(merged, place)
         return merged
-
-    def _kept(self, value: Any, name: str | None, *, is_rest: bool) -> dict[str | bool, Tally] | None:
-        if name in TAG_KEYS and is_tag_value(value):
-            return {value: self._once}
-        if type(value) is bool:
-            return {}
-        if type(value) is not str:
-            return {}
-        return {value: self._once} if self._values and not is_rest and is_name(value) else None

@@ -100,7 +100,7 @@ def test_impossible_nesting_is_refused() -> None:
         from_json(data)
 
 
-def test_outcomes_are_learned_apart_and_in_batches() -> None:
+def test_results_are_learned_in_batches_and_errors_are_counted() -> None:
     results: list[tuple[Any, bool]] = [
         ({"a": 1}, False),
         ("done", False),
@@ -111,12 +111,13 @@ def test_outcomes_are_learned_apart_and_in_batches() -> None:
     for value, is_error in results:
         observations.add("tool", value, 0, None, is_error=is_error, size=100)
     learned = observations.learned()["tool"]
-    assert learned.structured == infer([{"a": 1}])
-    assert learned.text == infer(["done"])
-    assert learned.error == infer(["Error: no", {"e": 1}])
+    assert learned == Learned(infer([{"a": 1}, "done"]), errors=2)
+    assert (learned.observations, learned.texts) == (4, 1)
     assert Learned.from_json(json.loads(json.dumps(learned.to_json()))) == learned
-    with pytest.raises(ShapeError):
-        Learned.from_json([])
+    damaged: Any
+    for damaged in ([], {**learned.to_json(), "errors": "2"}, {"results": {}}):
+        with pytest.raises(ShapeError):
+            Learned.from_json(damaged)
 
 
 def test_shapes_of_earlier_versions_are_read() -> None:
@@ -125,3 +126,5 @@ def test_shapes_of_earlier_versions_are_read() -> None:
     assert from_json(data).root == infer(["2024-01-01"], [7]).root
     data["root"]["formats"] = ["ipv6"]
     assert from_json(data).root.format == ""
+    older = {"structured": to_json(infer([1])), "text": to_json(infer(["x"])), "error": to_json(infer([2]))}
+    assert Learned.from_json(older) == Learned(infer([1, "x"]), errors=1)

@@ -19,8 +19,8 @@ def test_removing_values_equals_learning_without_them(
     observed: list[tuple[Any, int]],
 ) -> None:
     values, digests = [value for value, _ in observed], [digest for _, digest in observed]
-    kept = Learned(structured=infer(values, digests, keep_values=True))
-    plain = Learned(structured=infer(values, digests))
+    kept = Learned(infer(values, digests, keep_values=True))
+    plain = Learned(infer(values, digests))
     assert kept.without_values() == plain
     assert not plain.has_values
     assert kept.has_values == (kept != plain)

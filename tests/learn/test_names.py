@@ -32,19 +32,19 @@ USD SFO JSON_RPC CUSTOMER_ID größe prénom 名前 january monday mon mar may s
 NUMBERED = listed(
     """
 address1 address_1 addressLine2 line2 line_2 phone2 image1 img2 option_1 level_3 field_9 param_2 arg0 x1 y2 lat1 c_1 x_0 t0 n_1 h1
-ADDRESS1 PHONE2 customer_phone1 user_address1 order_line2 file1Path file2Path context7CompatibleLibraryID strIngredient12 電話1
-sha256 sha512 sha3_256 hmac_sha256 md5 md5sum md5Hash md5_checksum utf8 utf-8 base64 base64_data storeBase64
+ADDRESS1 PHONE2 customer_phone1 user_address1 order_line2 part1Name part2Name lib9CompatibleModule txtColour12 電話1
+sha256 sha512 sha3_256 hmac_sha256 md5 md5sum md5Hash md5_checksum utf8 utf-8 base64 base64_data keepBase64
 b64_json crc32 blake2b ipv4 ipv6 ipv4Address http2 html5 oauth2_token oauth2Token tls1_3 x509 x86_64 amd64 arm64 win32 int32
 float64 uint256 i32 rgb24 alpha2 alpha_2 cca2 isbn13 ean13 e164 h264 mp3 mp4_url mp3Url
 s3_bucket s3Bucket s3_uri ec2_instance k8s i18n l10n a11y e2e b2b n8n web3 log4j neo4j word2vec bm25_score f1_score r2_score
 p95 p99 p50_latency top10 top_10 top_5_accuracy last_30_days last7d last_7d 52WeekHigh 52_week_high change_24h volume_24h
 percent_change_1h price_change_percentage_24h_in_currency sma_200 sma50 rsi14 ema_20 days_90 d30 q1 Q4 temperature_2m
 wind_speed_10m temperature_2m_max pm2_5 pm10 co2 no2 o3 t2m vitamin_b12 hba1c image_24 image_512 photo_200_orig
-avatar_72 2fa_enabled 3d_model is3d 1st_place v1 api_v2 python3 error_404 sp500 seq2seq custom_404 week_52 podIPs +1 -1 isUpToDate user_7
+avatar_72 2fa_enabled 3d_model is3d 1st_place v1 api_v2 python3 error_404 sp500 seq2seq page_404 week_52 podIPs +1 -1 isUpToDate user_7
 """
 )
 SIGNED = listed("@type @id @context @graph @value @timestamp @xmlns @odata.type @odata.nextLink #text")
-NAMES = [*PLAIN, *NUMBERED, *SIGNED, "Market Cap", "1. open", "5. volume", "Last updated at", ""]
+NAMES = [*PLAIN, *NUMBERED, *SIGNED, "Net Worth", "1. first", "5. weight", "Last updated at", ""]
 """What servers' authors write."""
 IDS = listed(
     """
@@ -68,7 +68,7 @@ glpat-abcdefghijkl
 ADDRESSES = listed(
     """
 ada@example.com ada+x@example.co.uk a@b @john_doe @johndoe @ada #general /etc/passwd C:\\Users\\ada https://example.com example.com
-www.example.org api.stripe.com octocat/hello hello.py report.pdf package.json .env urn:isbn:123 arn:aws:iam 192.168.0.1
+www.example.org api.stripe.com ada/notes hello.py report.pdf package.json .env urn:isbn:123 arn:aws:iam 192.168.0.1
 127.0.0.1:8080 fe80::1 00:1a:2b:3c:4d:5e items[0] a=b {"a":1} <b>
 """
 )

@@ -178,7 +178,7 @@ def test_no_definition_breaks_a_rule(
 def test_recursive_wide_and_deep_schemas_are_bounded() -> None:
     node: dict[str, Any] = {
         "type": "object",
-        "properties": {"next": {"$ref": "#"}, "node_id": {"type": "string"}},
+        "properties": {"next": {"$ref": "#"}, "branch_id": {"type": "string"}},
     }
     wide = record(**{f"f{at}": field("number") for at in range(50_000)})
     deep: dict[str, Any] = field("string")

@@ -18,7 +18,7 @@ from halflap.store import StoredShape, ToolKey
 
 HERE, THERE = "a" * 32, "b" * 32
 KEY = ToolKey("one", "t", "hash")
-LEARNED = Learned(structured=infer([{"a": 1, "b": "x"}, {"a": 2}], [1, 2]))
+LEARNED = Learned(infer([{"a": 1, "b": "x"}, {"a": 2}], [1, 2]))
 ROW = StoredShape(*KEY, "live", LEARNED)
 
 
@@ -95,7 +95,7 @@ async def test_importing_twice_counts_once() -> None:
             await gateway.learned.import_from(exported([ROW], HERE, None))
         (row,) = await gateway.learned.rows()
         assert row.learned == LEARNED
-        more = Learned(structured=infer([{"a": 1}] * 3, [1, 2, 3]))
+        more = Learned(infer([{"a": 1}] * 3, [1, 2, 3]))
         await gateway.learned.import_from(exported([replace(ROW, learned=more)], HERE, None))
         (row,) = await gateway.learned.rows()
         assert row.learned == more
@@ -112,7 +112,7 @@ def _with(**changes: Any) -> dict[str, Any]:
 
 def _with_counts(count: Any) -> dict[str, Any]:
     shapes = copy.deepcopy(LEARNED.to_json())
-    shapes["structured"]["root"]["records"][0]["keys"]["a"][0]["kinds"]["integer"] = count
+    shapes["results"]["root"]["records"][0]["keys"]["a"][0]["kinds"]["integer"] = count
     return _with(shapes=shapes)
 
 
@@ -128,7 +128,7 @@ GOOD = exported([ROW], THERE, None)
         {**GOOD, "learned": [GOOD["learned"][0]] * 2},
         _with(origin="../x"),
         _with(tool="x" * 2_000),
-        _with(shapes={"structured": {"version": 1, "root": {}}}),
+        _with(shapes={"results": {"version": 1, "root": {}}}),
         _with_counts(-1),
         _with_counts(10**400),
     ],
@@ -145,7 +145,7 @@ def test_hostile_names_are_written_out_in_the_error() -> None:
 
 
 def test_an_export_of_a_newer_version_is_refused() -> None:
-    newer = {"structured": {**LEARNED.to_json()["structured"], "version": 99}}
+    newer = {"results": {**LEARNED.to_json()["results"], "version": 99}}
     for data in ({**GOOD, "version": 99}, _with(shapes=newer)):
         with pytest.raises(ShapeTooNewError):
             read_export(data, HERE)

@@ -109,7 +109,7 @@ async def test_what_may_not_be_called_is_not_in_it(how: str) -> None:
 
 
 def learned(*values: Any) -> Learned:
-    return Learned(structured=infer(values, range(len(values))))
+    return Learned(infer(values, range(len(values))))
 
 
 PAYING = [{"payment_id": f"P{number}", "amount": number} for number in range(30)]

@@ -10,10 +10,7 @@ import pytest
 
 from halflap.learn import Learned, infer
 from halflap.observe import known_of, observed_json, usage_note
-from halflap.observe.known import merged
-from halflap.store import StoredShape, ToolKey
 
-KEY = ToolKey("s", "t", "h")
 ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
@@ -33,7 +30,7 @@ ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
 def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
     values: list[Any], digests: list[int], is_said: bool
 ) -> None:
-    known = known_of(Learned(structured=infer(values, digests)))
+    known = known_of(Learned(infer(values, digests)))
     assert known is not None
     assert (known.type is not None) == is_said
     assert is_said == (known.confidence > 0 or len(values) >= 3)
@@ -49,44 +46,18 @@ def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
     ],
 )
 def test_media_blocks_are_distinguished_from_objects(value: Any, has_media: bool) -> None:
-    known = known_of(Learned(structured=infer([value])))
+    known = known_of(Learned(infer([value])))
     assert known is not None
     assert known.has_media == has_media
 
 
-HERE: list[Any] = [{"type": "a", "id": 1, "by": {"name": {"first": "x"}}}, {"type": "b", "total": [{"n": 1}]}]
 NAMES = [f"{one}{two}ing" for one in "abcdefghijkl" for two in "aeiouymnr"]
-
-
-def row(origin: str, values: list[Any]) -> StoredShape:
-    return StoredShape(*KEY, origin, Learned(structured=infer(values, range(len(values)))))
-
-
-def wide(names: int, levels: int) -> dict[str, Any]:
-    return {name: wide(names, levels - 1) if levels else 1 for name in NAMES[:names]}
-
-
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        [{"type": "a", **dict.fromkeys(NAMES, 1)}],
-        [{"type": f"kind_{chr(97 + number)}"} for number in range(20)],
-        pytest.param([{"type": "a", **{name: wide(60, 1) for name in NAMES[:20]}}], marks=pytest.mark.slow),
-    ],
-    ids=["names", "tags", "places"],
-)
-def test_what_was_imported_takes_nothing_away(elsewhere: list[Any]) -> None:
-    live, imported = row("live", HERE), row("import:x", elsewhere)
-    assert merged([imported, live]) == merged([live, imported]) == live.learned
-    # Of a log that was read here it is as true as of what passed.
-    assert merged([live, row("backfill", elsewhere)]) == live.learned.merge(imported.learned)
-    assert merged([imported]) == imported.learned
 
 
 @pytest.mark.slow
 def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
-    known = known_of(Learned(structured=infer([deep] * 2, range(2))))
+    known = known_of(Learned(infer([deep] * 2, range(2))))
     assert known is not None
     told = observed_json(known)
     assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
@@ -103,7 +74,7 @@ def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
         {"type": f"kind_{letter}", "id": 1, **{f"{letter}_{name}_{'x' * 30}": 1 for name in NAMES[:40]}}
         for letter in "abcdefghijklmno"
     ]
-    known = known_of(Learned(structured=infer(kinds, range(15))))
+    known = known_of(Learned(infer(kinds, range(15))))
     assert known is not None
     assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
     fits = jsonschema_rs.validator_for(known.shown)

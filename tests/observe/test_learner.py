@@ -47,7 +47,7 @@ async def fail(*_: Any, **__: Any) -> None:
 
 async def test_history_of_an_unknown_definition_counts_for_the_present_one() -> None:
     async with learning() as (learner, store):
-        await store.add_learned("log", {ToolKey("x", "t", ""): Learned(structured=infer([{"a": 1}]))})
+        await store.add_learned("log", {ToolKey("x", "t", ""): Learned(infer([{"a": 1}]))})
         learner.take(*answered(structured({"b": 1}), 2, Tool(TOOL.name, "x", "t", "", {}, hash="h0")))
         learner.take(*answered(structured({"a": 2}), 3))
         await learner.flush()
@@ -129,11 +129,11 @@ async def test_a_store_that_fails_loses_nothing_once_it_works_again(
     async with learning() as (learner, store):
         with monkeypatch.context() as patch:
             patch.setattr(type(store), "add_learned", fail)
-            learner.take(*called("find", {"ids": ["NO6JO3"]}, 1))
+            learner.take(*called("find", {"ids": ["QK7ZD2"]}, 1))
             await learner.flush()
-            learner.take(*called("get", {}, 2, id="NO6JO3"))
+            learner.take(*called("get", {}, 2, id="QK7ZD2"))
             await learner.flush()
-        learner.take(*called("get", {}, 3, id="NO6JO3"))
+        learner.take(*called("get", {}, 3, id="QK7ZD2"))
         await learner.flush()
         assert {row.tool: row.learned.observations for row in await store.learned()} == {"find": 1, "get": 2}
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(2, 1)}
@@ -147,7 +147,7 @@ async def test_a_result_that_cannot_be_read_costs_no_other() -> None:
             learner.take(*answered(text(said), number))
         await learner.flush()
         [row] = await store.learned()
-        assert (row.learned.text.observations, row.learned.structured.observations) == (2, 1)
+        assert (row.learned.results.observations, row.learned.texts) == (3, 2)
 
 
 async def test_results_of_every_size_are_learned_from_without_being_asked_for(
@@ -175,9 +175,9 @@ async def test_calls_that_a_backfill_learned_from_meanwhile_are_not_counted_agai
     taken: int, counted: dict[str, int]
 ) -> None:
     calls = [
-        called("get", {"ids": ["NO6JO3"]}, 1),
-        called("get", {}, 2, id="NO6JO3"),
-        called("get", {}, 3, id="NO6JO3"),
+        called("get", {"ids": ["QK7ZD2"]}, 1),
+        called("get", {}, 2, id="QK7ZD2"),
+        called("get", {}, 3, id="QK7ZD2"),
     ]
 
     async def other() -> None:
@@ -209,24 +209,24 @@ async def flows(calls: Sequence[tuple[Tool, CallRecord]], **options: Any) -> Any
 
 
 async def test_a_value_that_a_later_call_of_the_run_takes_is_counted() -> None:
-    calls = [called("find", {"ids": ["NO6JO3"]}, 1), called("get", {}, 2, id="NO6JO3")]
+    calls = [called("find", {"ids": ["QK7ZD2"]}, 1), called("get", {}, 2, id="QK7ZD2")]
     assert await flows(calls) == {FLOW: Count(1, 1)}
     assert await flows(calls, lineage=False) == {}
 
 
 async def test_calls_of_no_run_of_another_run_or_of_another_principal_are_not_connected() -> None:
-    first = {"ids": ["NO6JO3"]}
+    first = {"ids": ["QK7ZD2"]}
     for calls in (
-        (called("find", first, 1, run=None), called("get", {}, 2, run=None, id="NO6JO3")),
-        (called("find", first, 1), called("get", {}, 2, run="s", id="NO6JO3")),
-        (called("find", first, 1), called("get", {}, 2, principal="eve", id="NO6JO3")),
+        (called("find", first, 1, run=None), called("get", {}, 2, run=None, id="QK7ZD2")),
+        (called("find", first, 1), called("get", {}, 2, run="s", id="QK7ZD2")),
+        (called("find", first, 1), called("get", {}, 2, principal="eve", id="QK7ZD2")),
     ):
         assert await flows(calls) == {}
 
 
 async def test_a_run_is_followed_beyond_a_batch_however_long_it_pauses() -> None:
     async with learning() as (learner, store):
-        for call_ in (called("find", {"ids": ["NO6JO3"]}, -100_000), called("get", {}, 2, id="NO6JO3")):
+        for call_ in (called("find", {"ids": ["QK7ZD2"]}, -100_000), called("get", {}, 2, id="QK7ZD2")):
             learner.take(*call_)
             await learner.flush()
         assert (await store.lineage())[LIVE].counts == {FLOW: Count(1, 1)}

@@ -24,7 +24,7 @@ OTHER = ToolKey("one", "u\0\ud800", "")
 
 
 def learned(*values: Any) -> Learned:
-    return Learned(structured=infer(values, range(len(values))))
+    return Learned(infer(values, range(len(values))))
 
 
 async def test_what_is_added_is_merged_with_what_the_origin_knew(store: Store) -> None:
@@ -154,7 +154,7 @@ async def test_what_is_forgotten_is_gone_with_its_drift_and_the_rest_stays(store
 
 async def test_values_are_dropped_where_there_are_any(store: Store) -> None:
     plain = learned({"a": "x"})
-    kept = Learned(structured=infer([{"a": "x"}] * 3, keep_values=True))
+    kept = Learned(infer([{"a": "x"}] * 3, keep_values=True))
     await store.add_learned("live", {KEY: plain})
     assert await store.drop_values() == 0
     await store.add_learned("logs", {KEY: kept, OTHER: plain})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ODD = "grüße \0 \ud800 '; DROP TABLE tools; --"
 KEY, OTHER = ToolKey("one", "t", "h"), ToolKey("one", ODD, "")
-LEARNED = Learned(structured=infer([{"a": 1}], [1]))
+LEARNED = Learned(infer([{"a": 1}], [1]))
 FLOW = Flow(KEY, "a[]", OTHER, "id")
 BAD = Migration(
     MIGRATIONS[-1].number + 1, "a mistake", ("CREATE TABLE x (a TEXT)", "INSERT INTO y VALUES (1)")

@@ -168,10 +168,10 @@ def tool_reports(before: Sequence[StoredShape], learned: Mapping[ToolKey, Learne
     for key, added in sorted(learned.items()):
         # Includes what was learned before the tool's definition was known.
         keys = {key, key._replace(definition_hash="")}
-        was = merge(*(one.structured for each in keys for one in known.get(each, ())))
-        now = added.structured
+        was = merge(*(one.results for each in keys for one in known.get(each, ())))
+        now = added.results
         change: SchemaChange = "same"
-        if not now.observations:
+        if now.root.kinds.keys() <= {"string"}:
             change = "none"
         elif not was.observations:
             change = "new"

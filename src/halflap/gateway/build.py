@@ -111,7 +111,7 @@ class Parts:
         # Learning
         policy = Policy(config)
         learning, lineage = config.learning, config.graph.lineage
-        knowledge = Knowledge(store, enums=learning.values, is_used=learning.enabled)
+        knowledge = Knowledge(store, values=learning.values, is_used=learning.enabled)
         self._syncs: list[GraphSync] = []
         self._learner = Learner(
             store,

@@ -10,8 +10,8 @@ from halflap.learn.codec import from_json, to_json
 from halflap.learn.confidence import confidence
 from halflap.learn.drift import Change, changes
 from halflap.learn.infer import Observer, infer
-from halflap.learn.learned import OUTCOMES, Learned, Observations
-from halflap.learn.merge import is_lost, merge
+from halflap.learn.learned import Learned, Observations
+from halflap.learn.merge import merge
 from halflap.learn.names import is_name
 from halflap.learn.schema_of import brief, schema_of, type_of
 from halflap.learn.schemas import infer_schema_from_value, merge_schemas
@@ -19,7 +19,6 @@ from halflap.learn.shape import NOTHING, Shape, digest_of
 
 __all__ = [
     "NOTHING",
-    "OUTCOMES",
     "Change",
     "Learned",
     "Observations",
@@ -32,7 +31,6 @@ __all__ = [
     "from_json",
     "infer",
     "infer_schema_from_value",
-    "is_lost",
     "is_name",
     "merge",
     "merge_schemas",

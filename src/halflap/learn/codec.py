@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Valida
 
 from halflap.core.errors import ShapeError, ShapeTooNewError
 from halflap.learn.formats import FORMATS
-from halflap.learn.merge import bounded, merge_optional, merge_records, unnamed
+from halflap.learn.merge import bounded, merge_optional, merge_records
 from halflap.learn.names import is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
@@ -63,7 +63,7 @@ def _place(place: Place) -> dict[str, Any]:
     if place.values is None:
         data["values"] = None
     elif place.values:
-        data["values"] = [[value, _tally(place.values[value])] for value in sorted(place.values, key=repr)]
+        data["values"] = [[value, _tally(place.values[value])] for value in sorted(place.values)]
     if place.items is not None:
         data["items"] = _place(place.items)
     if place.records:
@@ -144,7 +144,10 @@ class _PlaceForm(_Form):
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
             # Another version may know other formats.
             format=None if self.formats is None else "".join(one for one in self.formats if one in FORMATS),
-            values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
+            # Booleans were once stored as well.
+            values=None
+            if self.values is None
+            else {one: _read_tally(times) for one, times in self.values if isinstance(one, str)},
             items=None if self.items is None else self.items.read(left - 1),
             records=records,
             mixed=self.mixed,
@@ -164,7 +167,7 @@ class _RecordForm(_Form):
     def read(self, left: int) -> Record:
         keys = {name: Key(form.read(left), _read_tally(times)) for name, (form, times) in self.keys.items()}
         # As with tags, a name may now be data.
-        data = [unnamed(key.place) for name, key in keys.items() if not is_name(name)]
+        data = [key.place for name, key in keys.items() if not is_name(name)]
         names = {name: key for name, key in keys.items() if is_name(name)}
         rest = reduce(merge_optional, data, None if self.rest is None else self.rest.read(left))
         return Record(_read_tally(self.seen), names, rest, self.crowded)

@@ -12,7 +12,7 @@ _DEVIATIONS = 1.645
 """Standard deviations: the bound holds in 95 of 100 cases."""
 
 
-def confidence(shape: Shape, *, enums: bool = False) -> float:
+def confidence(shape: Shape) -> float:
     """Return a lower bound of the chance that the next result, for arguments not seen yet, brings nothing new.
 
     A call whose result alone showed something would have brought news, had it come last. The share of such calls estimates
@@ -22,7 +22,7 @@ def confidence(shape: Shape, *, enums: bool = False) -> float:
     calls = shape.sample.size()
     if not calls:
         return 0.0
-    alone = {digest for digest in _news(shape.root, enums=enums) if digest is not None}
+    alone = {digest for digest in _news(shape.root) if digest is not None}
     share = min(1.0, len(alone) / calls)
     square = _DEVIATIONS**2
     spread = _DEVIATIONS * math.sqrt(share * (1 - share) / calls + square / (4 * calls**2))
@@ -30,7 +30,7 @@ def confidence(shape: Shape, *, enums: bool = False) -> float:
     return max(0.0, 1.0 - min(1.0, upper))
 
 
-def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
+def _news(place: Place) -> Iterator[int | None]:
     """Yield the digests of arguments whose results alone showed something in the shape."""
     tallies: list[Tally] = []
     kinds = dict(place.kinds)
@@ -38,7 +38,7 @@ def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
         # Integers are numbers: they are news only where there are no others.
         kinds["integer"] = add(kinds["integer"], kinds["number"])
     tallies += kinds.values()
-    if enums and repeated_values(place):
+    if repeated_values(place):
         tallies += (place.values or {}).values()
     objects = objects_of(place)
     keys = [*objects.shared.values()]
@@ -48,7 +48,7 @@ def _news(place: Place, *, enums: bool) -> Iterator[int | None]:
     tallies += (key.missing for key in keys)
     inner = [key.place for key in keys] + ([] if objects.every.rest is None else [objects.every.rest])
     for one in inner:
-        yield from _news(one, enums=enums)
+        yield from _news(one)
     if place.items is not None:
-        yield from _news(place.items, enums=enums)
+        yield from _news(place.items)
     yield from (tally.once for tally in tallies)

@@ -7,16 +7,16 @@ do most of the work. The digests of arguments are looked up only where something
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain, compress, count, filterfalse, islice, repeat
 from operator import contains, eq, not_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from halflap.learn.formats import all_have, format_of
-from halflap.learn.merge import bounded, cut_below, merge_optional, merge_records, unnamed
+from halflap.learn.merge import bounded, cut_below, merge_optional, merge_records
 from halflap.learn.names import TAG_KEYS, TAG_RANKS, is_name, is_tag_value
 from halflap.learn.shape import (
     DEEPEST,
@@ -29,7 +29,6 @@ from halflap.learn.shape import (
     Place,
     Record,
     Sample,
-    Scalar,
     Shape,
     Tag,
     Tally,
@@ -37,15 +36,11 @@ from halflap.learn.shape import (
 
 if TYPE_CHECKING:
     Object = dict[Any, Any]
-    Digests = int | Iterable[int]
-    """One for each value of a column, or one for all."""
+    Digests = int | Callable[[], Sequence[int]]
+    """One for all values of a column, or a function that looks up one for each, which is rarely needed."""
 
 _AT_ONCE = 2_048
 """Values in one column. Doubling it doubles the memory for a large result besides its shape: some 100 KB a level."""
-_KEYS_AT_ONCE = 65_536
-"""Keys of the objects in one column; likewise."""
-_DATA = "\0"
-"""The key of all values under keys that are data; none of them are stored."""
 _KIND_OF: dict[type, str] = {
     type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object",
 }  # fmt: skip
@@ -69,7 +64,7 @@ class Observer:
     """Observes any number of results; with `values`, strings that could be names are stored while they are few."""
 
     def __init__(self, *, values: bool = False) -> None:
-        self._keeps_all = values
+        self._keeps_values = values
         self._root = Place()
         self._observations = 0
         self._digests: set[int] = set()
@@ -87,7 +82,7 @@ class Observer:
         if times:
             self._times = [min([*self._times, *times]), max([*self._times, *times])]
         if values:
-            self._column(self._root, values, _one_or_all(digests), 0, None)
+            self._column(self._root, values, _one_or_all(digests), 0)
 
     def shape(self) -> Shape:
         """Return the shape of everything observed. The observer must not be used afterwards."""
@@ -95,14 +90,12 @@ class Observer:
         root, sample = cut_below(self._root, self._deepest), Sample.of(self._digests)
         return bounded(Shape(root, self._observations, sample, first, last, self._deepest))
 
-    def _column(
-        self, place: Place, values: Sequence[Any], digests: Digests, level: int, key: str | None
-    ) -> None:
+    def _column(self, place: Place, values: Sequence[Any], digests: Digests, level: int) -> None:
         kinds = list(map(type, values))
         kind = kinds[0]
         if kinds.count(kind) < len(kinds):
             for _, some, whose in _split(values, digests, kinds):
-                self._column(place, some, whose, level, key)
+                self._column(place, some, whose, level)
             return
         name = _KIND_OF.get(kind, "other")
         tally = place.kinds.get(name)
@@ -110,47 +103,34 @@ class Observer:
             tally = place.kinds[name] = Tally()
         tally.count(len(values), digests)
         if name == "string":
-            self._texts(place, values, digests, key)
+            self._texts(place, values, digests)
         elif kind is dict:
             self._objects(place, values, digests, level)
         elif kind is list and any(values):
             place.items = place.items or self._new_place(place, level + 1)
-            self._flattened(place.items, values, digests, level + 1, None)
-        elif kind is bool and key in TAG_KEYS:
-            self._keep(place, values, digests, key)
+            self._flattened(place.items, values, digests, level + 1)
 
-    def _texts(self, place: Place, texts: Sequence[str], digests: Digests, key: str | None) -> None:
-        self._keep(place, texts, digests, key)
+    def _texts(self, place: Place, texts: Sequence[str], digests: Digests) -> None:
+        self._keep(place, texts, digests)
         if place.format is None:
             place.format = format_of(texts[0])
         if place.format and not all_have(place.format, texts):
             place.format = ""
 
-    def _keep(self, place: Place, values: Sequence[Scalar], digests: Digests, key: str | None) -> None:
-        """Store values if all may be stored and they are few."""
-        # Mostly, the first value already shows that none is stored.
-        if place.values is not None and self._may_keep(values[0], key):
-            different = place.values.keys() | values
-            if len(different) <= MOST_VALUES and all(self._may_keep(value, key) for value in different):
-                for value, some, whose in _split(values, digests, values):
-                    place.values.setdefault(value, Tally()).count(len(some), whose)
+    def _keep(self, place: Place, texts: Sequence[str], digests: Digests) -> None:
+        """Store texts if all of them could be names and they are few."""
+        # Mostly, the first text already shows that none is stored.
+        if self._keeps_values and place.values is not None and is_name(texts[0]):
+            different = place.values.keys() | texts
+            if len(different) <= MOST_VALUES and all(map(is_name, different)):
+                for text, some, whose in _split(texts, digests, texts):
+                    place.values.setdefault(text, Tally()).count(len(some), whose)
                 return
         place.values = None
-
-    def _may_keep(self, value: Scalar, key: str | None) -> bool:
-        return (key in TAG_KEYS and is_tag_value(value)) or (
-            self._keeps_all and key != _DATA and is_name(value)
-        )
 
     def _objects(self, place: Place, objects: Sequence[Object], digests: Digests, level: int) -> None:
         if level >= self._deepest:
             place.cut = place.cut or any(objects)
-            return
-        half = len(objects) // 2
-        if half and sum(map(len, objects)) > _KEYS_AT_ONCE:
-            for part in (slice(half), slice(half, None)):
-                own = digests if isinstance(digests, int) else list(digests)[part]
-                self._objects(place, objects[part], own, level)
             return
         are_alike = _are_alike(objects)
         tags = [None] * len(objects) if place.mixed else _tags_of(objects, are_alike=are_alike)
@@ -190,13 +170,13 @@ class Observer:
                 key.missing.count(len(rows) - len(values), _where(digests, map(not_, has)))
                 whose = _where(digests, map(contains, rows, repeat(name)))
             if values:
-                self._column(key.place, values, whose, level, name)
+                self._column(key.place, values, whose, level)
         if len(names) < len(keys):
             record.rest = record.rest or self._new_place(place, level)
             data: list[Collection[Any]] = list(map(dict.values, rows))
             if names:
                 data = [[value for name, value in row.items() if name not in names] for row in rows]
-            self._flattened(record.rest, data, digests, level, _DATA)
+            self._flattened(record.rest, data, digests, level)
 
     def _flattened(
         self,
@@ -204,7 +184,6 @@ class Observer:
         collections: Sequence[Collection[Any]],
         digests: Digests,
         level: int,
-        key: str | None,
     ) -> None:
         """Observe what is in arrays or objects, in parts, since one may have millions of values."""
         if place is None:
@@ -215,7 +194,7 @@ class Observer:
             column = list(islice(values, _AT_ONCE))
             if not column:
                 break
-            self._column(place, column, _slice(whose, start, start + len(column)), level, key)
+            self._column(place, column, _slice(whose, start, start + len(column)), level)
 
     def _new_place(self, above: Place, level: int) -> Place | None:
         """Make a place; if there is no room for it, drop this level and those below permanently."""
@@ -230,41 +209,23 @@ class Observer:
         return None
 
 
-class _Lazy:
-    """Digests that are looked up when first needed, which is rare."""
-
-    __slots__ = ("_digests", "_look_up")
-
-    def __init__(self, look_up: Callable[[], Iterable[int]]) -> None:
-        self._look_up = look_up
-        self._digests: list[int] | None = None
-
-    def all(self) -> list[int]:
-        if self._digests is None:
-            self._digests = list(self._look_up())
-        return self._digests
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.all())
-
-
 def _where(digests: Digests, picks: Iterable[bool]) -> Digests:
-    return digests if isinstance(digests, int) else _Lazy(lambda: compress(digests, picks))
+    return digests if isinstance(digests, int) else cache(lambda: list(compress(digests(), picks)))
 
 
-def _slice(digests: int | _Lazy, start: int, stop: int) -> Digests:
-    return digests if isinstance(digests, int) else _Lazy(lambda: digests.all()[start:stop])
+def _slice(digests: Digests, start: int, stop: int) -> Digests:
+    return digests if isinstance(digests, int) else lambda: digests()[start:stop]
 
 
-def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> int | _Lazy:
+def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> Digests:
     """Return the digests of what is in collections."""
     if isinstance(digests, int):
         return digests
-    return _Lazy(lambda: chain.from_iterable(map(repeat, digests, map(len, collections))))
+    return cache(lambda: list(chain.from_iterable(map(repeat, digests(), map(len, collections)))))
 
 
 def _one_or_all(digests: Sequence[int]) -> Digests:
-    return digests[0] if digests.count(digests[0]) == len(digests) else digests
+    return digests[0] if digests.count(digests[0]) == len(digests) else lambda: digests
 
 
 def _split(
@@ -320,7 +281,7 @@ def _new_names(record: Record, keys: AbstractSet[Any]) -> list[str]:
         if is_name(key):
             names.append(key)
             if len(record.keys) + len(names) > MOST_KEYS:
-                places = [unnamed(key.place) for key in record.keys.values()]
+                places = [key.place for key in record.keys.values()]
                 record.rest = reduce(merge_optional, places, record.rest)
                 record.keys, record.crowded = {}, True
                 return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from halflap.learn.shape import (
     DEEPEST,
@@ -18,7 +17,6 @@ from halflap.learn.shape import (
     Key,
     Place,
     Record,
-    Scalar,
     Shape,
     Tag,
     Tally,
@@ -72,7 +70,7 @@ def merge_places(one: Place, other: Place) -> Place:
 
 def merge_records(one: Record, other: Record) -> Record:
     if one.crowded or other.crowded or len(one.keys.keys() | other.keys.keys()) > MOST_KEYS:
-        places = (unnamed(key.place) for record in (one, other) for key in record.keys.values())
+        places = (key.place for record in (one, other) for key in record.keys.values())
         rest = reduce(merge_optional, places, merge_optional(one.rest, other.rest))
         return Record(add(one.seen, other.seen), {}, rest, crowded=True)
     return join_records(one, other)
@@ -83,11 +81,6 @@ def join_records(one: Record, other: Record) -> Record:
     names = one.keys.keys() | other.keys.keys()
     keys = {name: _merge_keys(name, one, other) for name in names}
     return Record(add(one.seen, other.seen), keys, merge_optional(one.rest, other.rest))
-
-
-def unnamed(place: Place) -> Place:
-    """Return a place as it is under keys that are data, where no values are stored."""
-    return replace(place, values=None if "string" in place.kinds else {})
 
 
 def _merge_keys(name: str, one: Record, other: Record) -> Key:
@@ -107,8 +100,8 @@ def _merge_formats(one: str | None, other: str | None) -> str | None:
 
 
 def _merge_values(
-    one: Mapping[Scalar, Tally] | None, other: Mapping[Scalar, Tally] | None
-) -> dict[Scalar, Tally] | None:
+    one: Mapping[str, Tally] | None, other: Mapping[str, Tally] | None
+) -> dict[str, Tally] | None:
     if one is None or other is None or len(one.keys() | other.keys()) > MOST_VALUES:
         return None
     return {value: add(one.get(value, NEVER), other.get(value, NEVER)) for value in one.keys() | other.keys()}
@@ -138,8 +131,7 @@ def _counted_below(place: Place, times: int) -> Iterator[tuple[Place, int]]:
         yield place.items, times
     for record in place.records.values():
         merged = (MOST_VARIANTS + 1 if place.mixed else 1) * (MOST_KEYS + 1 if record.crowded else 1)
-        for _, inner in record.places():
-            yield inner, times * merged
+        yield from ((inner, times * merged) for inner in record.places())
 
 
 def cut_below(place: Place, levels: int) -> Place:
@@ -147,29 +139,18 @@ def cut_below(place: Place, levels: int) -> Place:
     if levels >= DEEPEST:
         return place
     if levels:
-        return with_inner(place, lambda inner, _: cut_below(inner, levels - 1))
+        return with_inner(place, lambda inner: cut_below(inner, levels - 1))
     return replace(place, items=None, records={}, mixed=False, cut=place.cut or bool(place.below()))
 
 
-def with_inner(place: Place, change: Callable[[Place, str | None], Place]) -> Place:
-    """Return a place with every place directly below it changed; `change` also gets its name."""
+def with_inner(place: Place, change: Callable[[Place], Place]) -> Place:
+    """Return a place with every place directly below it changed."""
 
     def changed(inner: Place | None) -> Place | None:
-        return None if inner is None else change(inner, None)
+        return None if inner is None else change(inner)
 
     records = {}
     for tag, record in place.records.items():
-        keys = {name: Key(change(key.place, name), key.missing) for name, key in record.keys.items()}
+        keys = {name: Key(change(key.place), key.missing) for name, key in record.keys.items()}
         records[tag] = replace(record, keys=keys, rest=changed(record.rest))
     return replace(place, items=changed(place.items), records=records)
-
-
-def is_lost(before: Shape, after: Shape) -> bool:
-    """Return whether a shape lost names, variants or levels because too much was merged with it."""
-    return bool(before.observations) and not set(_paths(before.root)) <= set(_paths(after.root))
-
-
-def _paths(place: Place, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    for step, inner in place.steps():
-        yield from _paths(inner, (*path, step))

@@ -7,33 +7,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import reduce
-from itertools import groupby
+from itertools import chain, count, groupby, takewhile
 from typing import Any
 
 from halflap.core.text import iso
 from halflap.learn.confidence import confidence
-from halflap.learn.merge import cut_below, merge_records
+from halflap.learn.merge import cut_below
 from halflap.learn.shape import KINDS, Place, Record, Scalar, Shape
 from halflap.learn.variants import Objects, Variant, objects_of, repeated_values
 from halflap.schema import ANY, PLAIN, Field, Type, union
 
 _Schema = dict[str, Any]
+_VALUES = ("items", "additionalProperties")
+_INNER = frozenset({*_VALUES, "properties", "required", "anyOf"})
+_CUT = {"cut": ["depth"]}
 _MOST_PLACES = 3_000
 """Places of a type; deeper levels are cut off. Doubling it doubles the time to write and check the largest stubs."""
 
 
-def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
+def schema_of(shape: Shape) -> _Schema:
     """Return the JSON Schema of a shape.
 
-    With `enums`, strings that repeat are enumerated where values were stored. `x-halflap` has the evidence at the root,
-    and marks places where deeper levels were left out.
+    `x-halflap` has the evidence at the root, and marks places where deeper levels were left out.
     """
-    schema = _of_place(shape.root, enums)
+    schema = _of_place(shape.root)
     schema["x-halflap"] = {
         "observations": shape.observations,
-        "confidence": round(confidence(shape, enums=enums), 4),
+        "confidence": round(confidence(shape), 4),
         "firstSeen": iso(shape.first),
         "lastSeen": iso(shape.last),
         **schema.get("x-halflap", {}),
@@ -41,28 +41,33 @@ def schema_of(shape: Shape, *, enums: bool = False) -> _Schema:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def brief(shape: Shape, most: int, *, enums: bool = False) -> Shape:
-    """Cut a shape so that its schema has at most about this many bytes of JSON.
+def brief(schema: _Schema, most: int) -> _Schema:
+    """Cut a learned schema to this many bytes of JSON.
 
-    The deepest levels go first. If the first level alone is too much, its variants become one record; if that is too
-    much, only the kinds at the root are left.
+    The deepest levels go first. If the first level alone is too much, its variants go; then everything but the type.
     """
 
-    def fits(root: Place) -> bool:
-        text = json.dumps(_of_place(root, enums), ensure_ascii=False)
-        return len(text.encode(errors="surrogatepass")) <= most
+    def fits(one: _Schema) -> bool:
+        return len(json.dumps(one, ensure_ascii=False).encode(errors="surrogatepass")) <= most
 
-    root = shape.root
-    if fits(root):
-        return shape
-    found = replace(shape, root=cut_below(root, 0), depth=0)
-    one = replace(root, records={None: reduce(merge_records, root.records.values(), Record())}, mixed=True)
-    for depth, place in [(1, one), *((depth, root) for depth in range(1, shape.depth))]:
-        cut = cut_below(place, depth)
-        if not fits(cut):
-            break
-        found = replace(shape, root=cut, depth=depth)
-    return found
+    if fits(schema):
+        return schema
+    common = {key: part for key, part in schema.items() if key != "anyOf"}
+    cuts = chain([_cut(common, 1)], (_cut(schema, levels) for levels in count(1)))
+    return [_cut(schema, 0), *takewhile(fits, cuts)][-1]
+
+
+def _cut(schema: _Schema, levels: int) -> _Schema:
+    """Keep this many levels of a schema."""
+    if not levels and not _INNER.isdisjoint(schema):
+        kept = {key: part for key, part in schema.items() if key not in _INNER}
+        return kept | {"x-halflap": {**schema.get("x-halflap", {}), **_CUT}}
+    parts: _Schema = {key: _cut(schema[key], levels - 1) for key in _VALUES if key in schema}
+    if "properties" in schema:
+        parts["properties"] = {name: _cut(one, levels - 1) for name, one in schema["properties"].items()}
+    if "anyOf" in schema:
+        parts["anyOf"] = [_cut(branch, levels) for branch in schema["anyOf"]]
+    return schema | parts
 
 
 def kinds_of(place: Place) -> list[str]:
@@ -72,42 +77,42 @@ def kinds_of(place: Place) -> list[str]:
     ]
 
 
-def _of_place(place: Place, enums: bool) -> _Schema:
+def _of_place(place: Place) -> _Schema:
     kinds = kinds_of(place)
     schema: _Schema = {}
     if "other" not in kinds:
-        schema = _plain(place, kinds, enums)
+        schema = _plain(place, kinds)
         if "object" in kinds:
-            schema |= _of_objects(objects_of(place), enums)
+            schema |= _of_objects(objects_of(place))
     if place.cut:
-        schema["x-halflap"] = {"cut": ["depth"]}
+        schema["x-halflap"] = {**_CUT}
     return schema
 
 
-def _plain(place: Place, kinds: list[str], enums: bool) -> _Schema:
+def _plain(place: Place, kinds: list[str]) -> _Schema:
     if not kinds:
         return {}
     schema: _Schema = {"type": kinds[0] if len(kinds) == 1 else kinds}
     if place.format:
         schema["format"] = place.format
     if "array" in kinds and place.items is not None:
-        schema["items"] = _of_place(place.items, enums)
-    values = _enumerated(place, kinds) if enums else []
+        schema["items"] = _of_place(place.items)
+    values = _enumerated(place, kinds)
     if values:
         schema["enum"] = values
     return schema
 
 
-def _of_objects(objects: Objects, enums: bool) -> _Schema:
+def _of_objects(objects: Objects) -> _Schema:
     """Write what holds for all objects at a place, and under `anyOf` what holds for each variant alone."""
     every = objects.every
     # `additionalProperties` applies to every key that is not listed next to it.
     keys = objects.shared if every.rest is None else every.keys
-    schema = _keys({name: _of_place(key.place, enums) for name, key in keys.items()}, _required(every))
+    schema = _keys({name: _of_place(key.place) for name, key in keys.items()}, _required(every))
     if every.rest is not None:
-        schema["additionalProperties"] = _of_place(every.rest, enums)
+        schema["additionalProperties"] = _of_place(every.rest)
     if objects.variants:
-        schema["anyOf"] = list(_branches(objects, enums))
+        schema["anyOf"] = list(_branches(objects))
     return schema
 
 
@@ -120,7 +125,7 @@ def _required(record: Record) -> set[str]:
     return {name for name, key in record.keys.items() if not key.missing.times}
 
 
-def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
+def _branches(objects: Objects) -> Iterator[_Schema]:
     """Write what holds for each variant alone, and that other values of a tag are possible."""
     always = _required(objects.every)
     # An object has one tag, the first by rank, so variants with later keys exclude the earlier tags.
@@ -130,7 +135,7 @@ def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
         for variant in variants:
             properties = {**earlier}
             for name in variant.own - {key}:
-                properties[name] = _of_place(variant.record.keys[name].place, enums) | earlier.get(name, {})
+                properties[name] = _of_place(variant.record.keys[name].place) | earlier.get(name, {})
             if key is not None:
                 values = sorted(variant.values, key=repr)
                 properties[key] = {"const": values[0]} if len(values) == 1 else {"enum": values}
@@ -144,23 +149,20 @@ def _branches(objects: Objects, enums: bool) -> Iterator[_Schema]:
                 yield _keys({**earlier, key: others}, {key} - always)
 
 
-def type_of(
-    shape: Shape, *, enums: bool = False, is_opaque: Callable[[Record], bool] = lambda _: False
-) -> Type:
+def type_of(shape: Shape, *, is_opaque: Callable[[Place], bool] = lambda _: False) -> Type:
     """Return the type of a shape; `is_opaque` recognises objects whose fields a program does not see."""
-    return _TypeBuilder(is_opaque, enums=enums).of_place(_fitting(shape.root))
+    return _TypeBuilder(is_opaque).of_place(_fitting(shape.root))
 
 
 class _TypeBuilder:
-    def __init__(self, is_opaque: Callable[[Record], bool], *, enums: bool) -> None:
+    def __init__(self, is_opaque: Callable[[Place], bool]) -> None:
         self._is_opaque = is_opaque
-        self._enums = enums
 
     def of_place(self, place: Place) -> Type:
         kinds = kinds_of(place)
-        if not kinds or "other" in kinds:
+        if not kinds or "other" in kinds or self._is_opaque(place):
             return ANY
-        values = _enumerated(place, kinds) if self._enums else []
+        values = _enumerated(place, kinds)
         if values:
             return Type("values", values=tuple(values))
         others = [self._plain(place, kind) for kind in kinds if kind != "object"]
@@ -188,8 +190,6 @@ class _TypeBuilder:
         return own
 
     def _object(self, record: Record, types: Mapping[str, Type], extra: Type | None) -> Type:
-        if self._is_opaque(record):
-            return ANY
         required = _required(record)
         fields = (Field(name, types[name], name in required) for name in sorted(record.keys))
         return Type("object", fields=tuple(fields), extra=extra)

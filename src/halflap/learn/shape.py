@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -46,10 +46,10 @@ class Tally:
     once: int | None = None
     """The digest of those arguments; None if there were several, or if it was never seen."""
 
-    def count(self, times: int, digests: int | Iterable[int]) -> None:
-        """Count it for one digest of arguments, or for several, which are iterated over only if they can matter."""
+    def count(self, times: int, digests: int | Callable[[], Iterable[int]]) -> None:
+        """Count it for one digest of arguments, or for several, which are looked up only if they can matter."""
         if self.once is not None or not self.times:
-            whose = repeat(digests, 1) if isinstance(digests, int) else iter(digests)
+            whose = repeat(digests, 1) if isinstance(digests, int) else iter(digests())
             one = next(whose) if self.once is None else self.once
             self.once = one if all(map(one.__eq__, whose)) else None
         self.times += times
@@ -105,8 +105,8 @@ class Place:
     kinds: dict[str, Tally] = field(default_factory=dict)
     format: str | None = None
     """The format that every string had, or empty; None if there was no string."""
-    values: dict[Scalar, Tally] | None = field(default_factory=dict)
-    """The distinct values, if they may be stored and are few; else None."""
+    values: dict[str, Tally] | None = field(default_factory=dict)
+    """The distinct strings, if they may be stored and are few; else None."""
     items: Place | None = None
     records: dict[Tag | None, Record] = field(default_factory=dict)
     """The objects by tag; None is for those without."""
@@ -119,16 +119,10 @@ class Place:
     def count(self) -> int:
         return sum(tally.times for tally in self.kinds.values())
 
-    def steps(self) -> Iterator[tuple[Any, Place]]:
-        """Yield the places one level deeper, each with the step that leads to it."""
-        if self.items is not None:
-            yield "[]", self.items
-        for tag, record in self.records.items():
-            yield from (((tag, name), place) for name, place in record.places())
-
     def below(self) -> list[Place]:
         """Return the places one level deeper."""
-        return [place for _, place in self.steps()]
+        items = [] if self.items is None else [self.items]
+        return items + [place for record in self.records.values() for place in record.places()]
 
 
 class Key(NamedTuple):
@@ -149,11 +143,9 @@ class Record:
     crowded: bool = False
     """There were too many keys, so all of them are data."""
 
-    def places(self) -> Iterator[tuple[str | None, Place]]:
-        """Yield the places in it by name; that of keys that are data has none."""
-        yield from ((name, key.place) for name, key in self.keys.items())
-        if self.rest is not None:
-            yield None, self.rest
+    def places(self) -> list[Place]:
+        rest = [] if self.rest is None else [self.rest]
+        return [key.place for key in self.keys.values()] + rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -11,7 +10,7 @@ from itertools import combinations
 from math import lgamma, log
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.learn.merge import join_records, merge_places, merge_records, unnamed
+from halflap.learn.merge import join_records, merge_optional, merge_records
 from halflap.learn.names import TAG_RANKS
 from halflap.learn.shape import Key, Record
 
@@ -20,17 +19,11 @@ if TYPE_CHECKING:
 
 _CHANCE = 20
 """A rule must not hold by chance in more than one of this many cases. Doubling it needs more results to find variants."""
-_MIN_NAMES_OF_A_MAP = 24
-"""Optional names, at least, for them to be data. Doubling it leaves more maps as records."""
-_MIN_NUMBERED_NAMES_OF_A_MAP = 4
-"""The same for names that differ only in their numbers."""
-_MIN_SHARE_SEEN_ONCE = 0.75
 _MIN_COMMON_KEYS = 2
 _MIN_ENUM_VALUES = 2
 _MIN_REPETITIONS = 3
 """How often the values of an enumeration must be seen on average."""
 _NULL = frozenset({"null"})
-_NUMBER = re.compile(r"\d+").sub
 
 
 class Variant(NamedTuple):
@@ -93,11 +86,11 @@ def objects_of(place: Place) -> Objects:
 
 def repeated_values(place: Place) -> list[str]:
     """Return the strings at a place if they are an enumeration: few, and each was seen for different arguments."""
-    words = {value: tally for value, tally in (place.values or {}).items() if isinstance(value, str)}
-    if len(words) < _MIN_ENUM_VALUES or any(tally.once is not None for tally in words.values()):
+    values = place.values or {}
+    if len(values) < _MIN_ENUM_VALUES or any(tally.once is not None for tally in values.values()):
         return []
-    times = sum(tally.times for tally in words.values())
-    return sorted(words) if times >= _MIN_REPETITIONS * len(words) else []
+    times = sum(tally.times for tally in values.values())
+    return sorted(values) if times >= _MIN_REPETITIONS * len(values) else []
 
 
 # Variants
@@ -199,54 +192,24 @@ def _completed(record: Record, tag: str | None, every: Record, own: Collection[s
 
 def _without(record: Record, data: Collection[str]) -> Record:
     """Move keys that are data to `rest`."""
-    places = [unnamed(record.keys[name].place) for name in data if name in record.keys]
-    if not places:
-        return record
-    merged = reduce(merge_places, places)
-    return replace(
-        record,
-        keys={name: key for name, key in record.keys.items() if name not in data},
-        rest=merged if record.rest is None else merge_places(record.rest, merged),
-    )
+    places = (record.keys[name].place for name in data if name in record.keys)
+    keys = {name: key for name, key in record.keys.items() if name not in data}
+    return replace(record, keys=keys, rest=reduce(merge_optional, places, record.rest))
 
 
 def _data_among(record: Record) -> set[str]:
-    """Find optional names that are data, because their values are of one form.
-
-    They are if the values of keys that look like data have the same form, or if there are many names and most were seen only
-    once, unlike the fields of a record.
-    """
-    optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
-    objects = {name: place for name, place in optional.items() if _types(place) == {"object"}}
-    if record.rest is not None and _types(record.rest) == {"object"}:
-        return {name for name, place in objects.items() if _are_alike([place, record.rest])}
-    numbered: dict[str, dict[str, Place]] = defaultdict(dict)
-    for name, place in optional.items():
-        numbered[_NUMBER("0", name)][name] = place
-    candidates = [one for one in numbered.values() if len(one) >= _MIN_NUMBERED_NAMES_OF_A_MAP]
-    candidates += [objects] if len(objects) >= _MIN_NAMES_OF_A_MAP else []
-    found: set[str] = set()
-    for places in candidates:
-        once = sum(_is_seen_once(place, record) for place in places.values())
-        if once >= _MIN_SHARE_SEEN_ONCE * len(places) and _are_alike(places.values()):
-            found |= places.keys()
-    return found
+    """Find names that are data: a few random ids look like names, but their values are like those of the other ids."""
+    rest = record.rest
+    if rest is None:
+        return set()
+    return {name for name, key in record.keys.items() if key.missing.times and _are_alike(key.place, rest)}
 
 
-def _is_seen_once(place: Place, record: Record) -> bool:
-    """Return whether it was seen in a single call or, if there was only one call, a single time."""
-    if record.seen.once is not None:
-        return place.count == 1
-    return all(tally.once is not None for tally in place.kinds.values())
-
-
-def _are_alike(places: Collection[Place]) -> bool:
-    """Return whether places have the same types; objects must also share most of their keys, always."""
-    if len(set(map(_types, places))) > 1:
+def _are_alike(one: Place, other: Place) -> bool:
+    """Return whether both places have only objects, which always share most of their keys."""
+    if not one.kinds.keys() == other.kinds.keys() == {"object"}:
         return False
-    records = [record for place in places for record in place.records.values()]
-    if not records:
-        return not any("object" in place.kinds for place in places)
+    records = [*one.records.values(), *other.records.values()]
     if any(record.crowded for record in records):
         return False
     always = [{name for name, key in record.keys.items() if not key.missing.times} for record in records]

@@ -9,7 +9,7 @@ from halflap.observe.describe import drift_json, observed_json, usage_note
 from halflap.observe.exchange import Imported, exported, read_export
 from halflap.observe.graph_sync import GraphSync
 from halflap.observe.knowledge import Knowledge, key_of
-from halflap.observe.known import Compared, Known, compare, known_of, media_value, merged, whole
+from halflap.observe.known import Compared, Known, compare, known_of, media_value, merged
 from halflap.observe.learner import METERS, Learner
 
 __all__ = [
@@ -30,5 +30,4 @@ __all__ = [
     "observed_json",
     "read_export",
     "usage_note",
-    "whole",
 ]

@@ -43,10 +43,10 @@ class _Entry:
 class Knowledge:
     """What was learned of each tool as it is defined now, merged over all origins; nothing if learning is off."""
 
-    def __init__(self, store: Store, *, enums: bool = False, is_used: bool = True) -> None:
+    def __init__(self, store: Store, *, values: bool = False, is_used: bool = True) -> None:
         self.is_used = is_used
         self._store = store
-        self._enums = enums
+        self._values = values
         self._entries: OrderedDict[ToolKey, _Entry] = OrderedDict()
         self._lock = asyncio.Lock()
 
@@ -79,7 +79,7 @@ class Knowledge:
         if entry.known is not None:
             return entry.known[0]
         learned = entry.learned
-        known = await asyncio.to_thread(known_of, learned, enums=self._enums)
+        known = await asyncio.to_thread(known_of, learned)
         if entry.learned is learned:
             entry.known = (known,)
         return known
@@ -127,7 +127,7 @@ class Knowledge:
         if counting:
             learned = await asyncio.to_thread(merged, counting)
             # Values that were stored while `learning.values` was on are not shown.
-            learned = learned if self._enums else learned.without_values()
+            learned = learned if self._values else learned.without_values()
         entry = self._entries.get(key)
         if entry is None or entry.learned != learned:
             return _Entry(learned, now)

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.learn import OUTCOMES, Learned, brief, changes, confidence, is_lost, merge, schema_of, type_of
+from halflap.learn import Learned, brief, changes, confidence, schema_of, type_of
 from halflap.learn.drift import STABLE
+from halflap.learn.shape import Tag
 from halflap.schema import is_informative
 from halflap.store import DriftEvent
 
 if TYPE_CHECKING:
-    from halflap.learn import Shape
-    from halflap.learn.shape import Place, Record
+    from halflap.learn.shape import Place
     from halflap.schema import Type
     from halflap.store import StoredShape, ToolKey
 
 IMPORTED = "import:"
 """Prefix of the origins that came from other gateways."""
-_MEDIA = frozenset({"image", "audio", "resource", "resource_link"})
-"""Types of blocks that are not text: programs get an object for them, not a dict."""
-_MEDIA_KEYS = ("type", "mimeType", "uri", "name")
+_MEDIA_TAGS = frozenset(Tag("type", kind) for kind in ("image", "audio", "resource", "resource_link"))
+"""Blocks that are not text: programs get an object for them, not a dict."""
+_MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
 _MAX_SHOWN = 20_000
 """Bytes of JSON Schema shown to a model; `halflap schema show` has the rest."""
 _MIN_RESULTS = 3
@@ -33,27 +34,8 @@ _MIN_CALLS = 50
 
 
 def merged(rows: Iterable[StoredShape]) -> Learned:
-    """Merge what all origins learned of a tool.
-
-    An import that would make local knowledge coarser, because names, variants or levels are bounded, is left out.
-    """
-    here, imported = Learned(), []
-    for row in rows:
-        if row.origin.startswith(IMPORTED):
-            imported.append(row)
-        else:
-            here = here.merge(row.learned)
-    result = here
-    for row in sorted(imported, key=lambda row: row.origin):
-        more = result.merge(row.learned)
-        lost = (outcome for outcome in OUTCOMES if is_lost(getattr(here, outcome), getattr(more, outcome)))
-        result = replace(more, **{outcome: getattr(result, outcome) for outcome in lost})
-    return result
-
-
-def whole(learned: Learned) -> Shape:
-    """Return the shape of every result that is not an error, structured or text."""
-    return merge(learned.structured, learned.text)
+    """Merge what all origins learned of a tool."""
+    return reduce(Learned.merge, (row.learned for row in rows), Learned())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +58,36 @@ class Known:
     @property
     def observations(self) -> int:
         """Results that were not errors."""
-        return self.learned.structured.observations + self.texts
+        return self.learned.results.observations
 
     @property
     def texts(self) -> int:
-        return self.learned.text.observations
+        return self.learned.texts
 
     @property
     def errors(self) -> int:
-        return self.learned.error.observations
+        return self.learned.errors
 
     @property
     def last(self) -> float | None:
-        return whole(self.learned).last
+        return self.learned.results.last
 
 
-def known_of(learned: Learned, *, enums: bool = False) -> Known | None:
+def known_of(learned: Learned) -> Known | None:
     """Return what is known of a tool; None if every result was an error."""
-    shape = whole(learned)
+    shape = learned.results
     if not shape.observations:
         return None
-    certainty = confidence(shape, enums=enums)
+    certainty = confidence(shape)
     type_ = None
     if certainty > 0 or shape.observations >= _MIN_RESULTS:
-        found = type_of(shape, enums=enums, is_opaque=is_media)
+        found = type_of(shape, is_opaque=_is_media)
         type_ = found if is_informative(found) else None
-    schema = schema_of(shape, enums=enums)
-    short = brief(shape, _MAX_SHOWN, enums=enums)
+    schema = schema_of(shape)
     return Known(
         learned=learned,
         schema=schema,
-        shown=schema if short is shape else schema_of(short, enums=enums),
+        shown=brief(schema, _MAX_SHOWN),
         confidence=certainty,
         type=type_,
         version=sha256(repr(type_).encode(errors="replace")).hexdigest(),
@@ -118,19 +99,18 @@ def media_value(block: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a block that is not text, which is what is learned of it."""
     resource = block.get("resource")
     source = {**resource, "type": block.get("type")} if isinstance(resource, dict) else block
-    return {key: source[key] for key in _MEDIA_KEYS if source.get(key) is not None}
+    return {key: value for key, value in source.items() if key in _MEDIA_KEYS and value is not None}
 
 
-def is_media(record: Record) -> bool:
-    """Return whether objects are the metadata of blocks that are not text."""
-    kind = record.keys.get("type")
-    if kind is None or kind.missing.times or not record.keys.keys() <= set(_MEDIA_KEYS):
-        return False
-    return bool(kind.place.values) and set(kind.place.values or ()) <= _MEDIA
+def _is_media(place: Place) -> bool:
+    """Return whether some objects are the metadata of blocks that are not text."""
+    return any(
+        tag in _MEDIA_TAGS and record.keys.keys() <= _MEDIA_KEYS for tag, record in place.records.items()
+    )
 
 
 def _has_media(place: Place) -> bool:
-    return any(map(is_media, place.records.values())) or any(map(_has_media, place.below()))
+    return _is_media(place) or any(map(_has_media, place.below()))
 
 
 class Compared(NamedTuple):
@@ -142,21 +122,19 @@ class Compared(NamedTuple):
     drift: tuple[DriftEvent, ...]
 
 
-def compare(
-    before: Mapping[ToolKey, Learned], added: Mapping[ToolKey, Learned], *, enums: bool = False
-) -> Compared:
+def compare(before: Mapping[ToolKey, Learned], added: Mapping[ToolKey, Learned]) -> Compared:
     """Add what was just seen to what was known, tool by tool. What contradicts a stable shape is drift."""
     changed = False
     drift: list[DriftEvent] = []
     for key, new in added.items():
-        was, now = whole(before[key]), whole(new)
+        was, now = before[key].results, new.results
         if not now.observations:
             continue
         found = changes(was, now) if was.observations else ()
         changed |= bool(found) or was.observations < _MIN_RESULTS
         if not found or was.sample.size() < _MIN_CALLS:
             continue
-        certainty = confidence(was, enums=enums)
+        certainty = confidence(was)
         if certainty >= STABLE:
             at = time.time() if now.first is None else now.first
             basis = (was.observations, round(certainty, 4))

@@ -234,7 +234,7 @@ class Learner:
         """Store what was seen. If another process learned from some of the calls, store nothing and return those."""
         new = await asyncio.to_thread(seen.results.learned)
         before = {key: await self._knowledge.learned(key) for key in new}
-        compared = await asyncio.to_thread(compare, before, new, enums=self._values)
+        compared = await asyncio.to_thread(compare, before, new)
         flows = Lineage.sum(seen.flows)
         taken = await self._store.add_learned(LIVE, new, lineage=flows, observed_calls=seen.calls)
         if taken:

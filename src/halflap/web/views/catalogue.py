@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import HalflapError, UsageError
-from halflap.observe import whole
 from halflap.web.forms import inputs_of, read_inputs
 from halflap.web.schema_tree import Field, count, tree
 
@@ -91,7 +90,7 @@ async def one_tool(visit: Visit) -> Response:
 def _trees(described: dict[str, Any], known: Known | None) -> tuple[Field | None, Field | None]:
     output = tree(described.get("outputSchema"), described.get("observedSchema"))
     if output is not None and known is not None:
-        count(output, whole(known.learned).root)
+        count(output, known.learned.results.root)
     return tree(described["inputSchema"]), output
 
 
