@@ -43,25 +43,25 @@ import asyncio
 
 top = await mcp__sales__sales_top_customers(period="year", limit=5)
 histories = await asyncio.gather(*(
-    mcp__sales__order_history(customer_id=one["customer_id"], limit=200)
-    for one in top["customers"]
+    mcp__sales__order_history(customer_id=c["customer_id"], limit=200)
+    for c in top["customers"]
 ))
-for one, history in zip(top["customers"], histories):
-    orders = history["orders"]
-    gone = [each for each in orders if each["status"] == "cancelled"]
-    lost = sum(each["total_cents"] for each in gone) // 100
-    print(f"{one['name']}: {len(gone)}/{len(orders)} cancelled, ${lost:,}")
+for customer, history in zip(top["customers"], histories):
+    name, orders = customer["name"], history["orders"]
+    cancelled = [o for o in orders if o["status"] == "cancelled"]
+    lost = sum(o["total_cents"] for o in cancelled) // 100
+    print(f"{name}: {len(cancelled)}/{len(orders)} cancelled, ${lost:,}")
 
 hits = []
-for words in ("refunds", "cancellations", "returned goods"):
-    hits += await mcp__doc_retrieval__search_docs(query=words, limit=3)
+for query in ("refunds", "cancellations", "returned goods"):
+    hits += await mcp__doc_retrieval__search_docs(query=query, limit=3)
 best = max(hits, key=lambda hit: hit["score"])
 print(f"{best['title']}: {best['content']}")
 """
 WRONG = """\
 top = await mcp__sales__sales_top_customers(period="year", limit=5)
-for one in top["customers"]:
-    history = await mcp__sales__order_histry(customer_id=one["id"])
+for customer in top["customers"]:
+    history = await mcp__sales__order_histry(customer_id=customer["id"])
 hits = await mcp__doc_retrieval__search_docs(query="refunds", top_k=3)
 """
 MISTAKES = {"unknown-tool", "unknown-argument"}

@@ -204,7 +204,7 @@ def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[Callable[[str], None]]:
+def working(activity: str) -> Iterator[Callable[[str], None]]:
     """Show a spinner on a terminal; yield a function that changes its text."""
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -212,7 +212,7 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(f"{what} …")) as status:
+    with Console(stderr=True).status(Text(f"{activity} …")) as status:
         yield lambda text: status.update(Text(f"{one_line(text, 70).rstrip(' …')} …"))
 
 

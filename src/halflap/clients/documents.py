@@ -25,8 +25,10 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class CannotEditError(ClientFileError):
     """A file can't be changed without losing comments or layout."""
 
-    def __init__(self, path: Path, what: Mapping[str, Any] | None = None) -> None:
-        todo = "Change it by hand." if what is None else f"Add this by hand:\n\n{snippet(path, what)}"
+    def __init__(self, path: Path, addition: Mapping[str, Any] | None = None) -> None:
+        todo = "Change it by hand."
+        if addition is not None:
+            todo = f"Add this by hand:\n\n{snippet(path, addition)}"
         super().__init__(
             f"{path} can't be changed without losing comments or layout. Nothing was written. {todo}"
         )

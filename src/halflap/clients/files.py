@@ -84,11 +84,11 @@ def _check_unchanged(before: FileText) -> None:
 
 
 @contextmanager
-def _reported(before: FileText, what: str) -> Iterator[None]:
+def _reported(before: FileText, failure: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _not_written(before, f"{what}: {error.strerror}") from error
+        raise _not_written(before, f"{failure}: {error.strerror}") from error
 
 
 def _not_written(before: FileText, why: str) -> ClientFileError:

@@ -324,10 +324,10 @@ class BusyError(HalflapError):
 
     code = "busy"
 
-    def __init__(self, running: int, what: str, retry_after: int = 5) -> None:
+    def __init__(self, running: int, unit: str, retry_after: int = 5) -> None:
         self.retry_after = retry_after
         super().__init__(
-            f"Halflap is busy running {plural(running, what)}, and nothing was run. "
+            f"Halflap is busy running {plural(running, unit)}, and nothing was run. "
             f"Try again in about {retry_after} s."
         )
 

@@ -124,10 +124,10 @@ async def purge(
     confirm(f"Delete {what}?", "Nothing was deleted.", yes=yes)
     async with _recorded(invocation, "Nothing was deleted.") as gateway:
         with working("Deleting"):
-            gone = await gateway.purge_runs(older_than=before, everything=everything)
+            deleted = await gateway.purge_runs(older_than=before, everything=everything)
     invocation.report(
-        {"runs": gone.runs, "calls": gone.calls},
-        f"Deleted {plural(gone.runs, 'run')} and {plural(gone.calls, 'call')}.",
+        {"runs": deleted.runs, "calls": deleted.calls},
+        f"Deleted {plural(deleted.runs, 'run')} and {plural(deleted.calls, 'call')}.",
     )
 
 

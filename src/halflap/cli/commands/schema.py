@@ -117,16 +117,16 @@ async def forget(
     confirm(question, "Nothing was forgotten.", yes=yes)
     async with invocation.gateway(config) as gateway:
         if name is None:
-            gone = await gateway.learned.forget(server, origin=origin)
+            removed = await gateway.learned.forget(server, origin=origin)
         else:
             tool = gateway.snapshot.find(await resolve(gateway, name))
-            gone = await gateway.learned.forget(tool.server, tool.original_name, origin=origin)
+            removed = await gateway.learned.forget(tool.server, tool.original_name, origin=origin)
     forgotten = [
         {"server": key.server, "tool": key.tool, "definition": key.definition_hash or None, "origin": one}
-        for one, key in gone
+        for one, key in removed
     ]
-    count = plural(len({key[:2] for _, key in gone}), "tool")
-    message = f"Forgot what was learned about {count}." if gone else "There was nothing to forget."
+    count = plural(len({key[:2] for _, key in removed}), "tool")
+    message = f"Forgot what was learned about {count}." if removed else "There was nothing to forget."
     invocation.report({"forgotten": forgotten}, message)
 
 
