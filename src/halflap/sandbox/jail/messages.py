@@ -1,14 +1,16 @@
-"""What a program sends, parsed without trusting it, and results, serialized for it."""
+"""What a program sends, parsed without trusting it, and results, serialized for it.
+
+Nothing is parsed in a thread: the parser holds the interpreter's lock, so other tasks would wait all the same. The number of
+values bounds the time.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import marshal
 import math
-from collections.abc import Callable
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any
 
 from halflap.core.json_bounds import MAX_PARTS, check_parts
 from halflap.sandbox.functions import ToolError
@@ -16,13 +18,10 @@ from halflap.sandbox.jail.protocol import NUMBER, MisuseError
 from halflap.sandbox.media import Media
 from halflap.sandbox.sandbox import Ending
 
-__all__ = ["parse", "read_call", "read_ending", "read_number", "read_shown", "write_value"]
+__all__ = ["read_call", "read_ending", "read_number", "read_shown", "write_value"]
 
-_T = TypeVar("_T")
-_LARGE_TEXT = 65_536
-"""Larger JSON is parsed in a thread."""
 _MAX_PARTS_SHOWN = 1_000
-"""Far more than a picture or a resource has. It is parsed on the event loop."""
+"""Far more than an image or a sound has."""
 _MAX_LINE = 1_000_000
 _OUTCOMES = ("ok", "failed", "memory")
 """What a program may report of itself."""
@@ -34,11 +33,6 @@ _FIELDS = {
     "memory_bytes": int,
 }
 _MAX_NUMBER = 1 << 53
-
-
-async def parse(read: Callable[[bytes], _T], body: bytes) -> _T:
-    """Parse on the event loop, or in a thread if that would block it."""
-    return await asyncio.to_thread(read, body) if len(body) > _LARGE_TEXT else read(body)
 
 
 def read_number(body: bytes) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.functions import ToolError
 from halflap.sandbox.jail import messages, protocol
@@ -83,7 +83,7 @@ class SandboxProcess:
             raise
         self._loop.call_later(_CLOSE_DELAY_SECONDS, self.close)
         try:
-            return final if isinstance(final, Ending) else await messages.parse(messages.read_ending, final)
+            return final if isinstance(final, Ending) else messages.read_ending(final)
         except MisuseError as misuse:
             return Ending("misused", str(misuse))
 
@@ -171,9 +171,10 @@ class SandboxProcess:
             raise MisuseError(f"call {number} again")
         if len(self._open) >= self._config.max_concurrent_calls:
             raise MisuseError(f"more than {self._config.max_concurrent_calls:,} calls at a time")
+        name, arguments, line = messages.read_call(body)
         self._last_call = number
         self._open.add(number)
-        task = self._tasks[number] = self._loop.create_task(self._call(number, body))
+        task = self._tasks[number] = self._loop.create_task(self._call(number, name, arguments, line))
         task.add_done_callback(lambda task: self._call_done(number, task))
 
     def _cancel_call(self, number: int) -> None:
@@ -189,15 +190,12 @@ class SandboxProcess:
             # Nothing waits for this answer, but the process counts its open calls by the answers.
             self._answer(protocol.ERROR, number, b"")
 
-    async def _call(self, number: int, body: bytes) -> None:
+    async def _call(self, number: int, name: str, arguments: dict[str, Any], line: int | None) -> None:
         try:
-            name, arguments, line = await messages.parse(messages.read_call, body)
             value = await self._host.call(name, arguments, line)
             answer = messages.write_value(name, value, self._config.max_value_bytes)
         except ToolError as error:
             self._answer(protocol.ERROR, number, str(error).encode(errors="replace"))
-        except MisuseError as misuse:
-            self._end(Ending("misused", str(misuse)))
         except Exception as error:  # noqa: BLE001 -- whatever it is, it ends this program only
             self._end(error)
         else:

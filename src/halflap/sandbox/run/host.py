@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["ProgramHost", "Services"]
 
 _TOO_MANY: OtherCode = "call-limit"
-_LARGE_TEXT = 262_144
-"""Larger results are parsed in a thread."""
 _MAX_NAME = 1_000
 """Far longer than any tool's name: looking for names similar to an endless one would take endlessly long."""
 _MAX_MESSAGE = 20_000
@@ -110,7 +107,7 @@ class ProgramHost(Host):
         except HalflapError as error:
             raise ToolError(str(error)) from error
         if recorded is not None:
-            return await self._value(name, recorded)
+            return self._value(name, recorded)
         context = replace(self.context, mark=marked.removeprefix(name))
         call = partial(self._services.call, name, arguments, context)
         return await self._make(name, partial(journal.make, marked, call))
@@ -131,7 +128,7 @@ class ProgramHost(Host):
             if result.is_error:
                 detail = _error_text(result)
                 raise ToolError(detail)
-            return await self._value(name, result)
+            return self._value(name, result)
         except HalflapError as error:
             outcome, detail = error.code, str(error)
             raise ToolError(_refusal(name, error)) from error
@@ -139,24 +136,16 @@ class ProgramHost(Host):
             took = (time.perf_counter() - began) * 1000
             self.calls[place] = CallMade(name, outcome, took, detail.partition("\n")[0])
 
-    async def _value(self, name: str, result: Result) -> Any:
+    def _value(self, name: str, result: Result) -> Any:
         if name not in self._readings:
             tool = self._services.snapshot(self.context.principal).tools.get(name)
             self._readings[name] = Reading() if tool is None else reading_of(tool)
-        read = partial(read_result, result, self._readings[name], Media)
-        texts = [str(block.get("text", "")) for block in result.content]
-        if sum(map(len, texts)) <= _LARGE_TEXT:
-            return read()
-
-        def read_bounded() -> Any:
-            if result.structured_content is None:
-                for text in texts:
-                    if text.lstrip().startswith(("{", "[")):
-                        check_parts(text)
-            return read()
-
         try:
-            return await asyncio.to_thread(read_bounded)
+            if result.structured_content is None:
+                for block in result.content:
+                    if (text := str(block.get("text", ""))).lstrip().startswith(("{", "[")):
+                        check_parts(text)
+            return read_result(result, self._readings[name], Media)
         except TooManyPartsError as error:
             raise ToolError(
                 f"The call was made, but the result of {name!r} cannot be read: {error}. Ask the tool for less, or for a part."
