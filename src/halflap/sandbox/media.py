@@ -39,8 +39,12 @@ class Media:
     def __repr__(self) -> str:
         size = len(str(self._encoded or "").rstrip("=")) * 3 // 4 if self.text is None else len(self.text)
         parts = [self.kind, self.mime_type, self.uri, f"{size:,} bytes" if size else None]
-        what = " ".join(part for part in parts if part)
-        return f"<{what}; show() shows it to the model>" if self.kind in {"image", "audio"} else f"<{what}>"
+        summary = " ".join(part for part in parts if part)
+        return (
+            f"<{summary}; show() shows it to the model>"
+            if self.kind in {"image", "audio"}
+            else f"<{summary}>"
+        )
 
 
 _PICTURES = {

@@ -204,14 +204,14 @@ class Run:
     async def _tools(self) -> dict[str, ToolHelp]:
         """Return the tools that the program names; names that only look like tools raise a `ToolError` when called."""
         tools = self._services.snapshot(self._caller.principal).tools
-        found = {}
+        named: dict[str, ToolHelp] = {}
         for name in names_in(self._code):
             if name in tools:
                 schema = await self._services.schema_of(tools[name])
-                found[name] = ToolHelp(schema.format_compact(), schema.positional)
+                named[name] = ToolHelp(schema.format_compact(), schema.positional)
             elif name.startswith(PREFIXES) and name not in PREFIXES:
-                found[name] = ToolHelp()
-        return found
+                named[name] = ToolHelp()
+        return named
 
     async def _suggest_tool(self, undefined: str | None) -> str | None:
         """Return which tool was probably meant by a name that is not defined."""

@@ -79,20 +79,20 @@ def _keep_time_zones() -> None:
     """Read every time zone into memory, and let `zoneinfo` look there."""
     common: Any = importlib.import_module("zoneinfo._common")
     paths: Any = importlib.import_module("zoneinfo._tzpath")
-    known: dict[str, bytes] = {}
+    zones: dict[str, bytes] = {}
     for key in zoneinfo.available_timezones():
         path = paths.find_tzfile(key)
         with contextlib.suppress(OSError):
-            known[key] = Path(path).read_bytes() if path else common.load_tzdata(key).read()
+            zones[key] = Path(path).read_bytes() if path else common.load_tzdata(key).read()
 
     def load(key: str) -> io.BytesIO:
-        if key not in known:
+        if key not in zones:
             raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
-        return io.BytesIO(known[key])
+        return io.BytesIO(zones[key])
 
     common.load_tzdata = load
     zoneinfo.reset_tzpath([])
-    zoneinfo.available_timezones = lambda: set(known)
+    zoneinfo.available_timezones = lambda: set(zones)
 
 
 _WARM_UP = {

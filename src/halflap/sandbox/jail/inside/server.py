@@ -157,7 +157,7 @@ class _Server:
             if pid == 0:
                 return
             number = next((one for one, known in self._pids.items() if known == pid), None)
-            # Orphans of children end here, too.
+            # Orphans of children also end here.
             if number is not None:
                 if not sys.platform.startswith("linux"):
                     # There, what a child started does not die with it.
