@@ -143,7 +143,7 @@ GOOD: dict[str, Any] = {"message": "m", "count": 2}
     ("changes", "path"),
     [
         ({"count": "1"}, "count"),
-        ({"count": float("nan")}, "count"),
+        ({"count": float("nan")}, ""),
         ({"tags": ["a", 1]}, "tags[1]"),
         ({"lm": "openai/x"}, "lm"),
     ],

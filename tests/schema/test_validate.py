@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import socket
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from halflap.schema import compact, compile_schema, read_type, try_compile
+from halflap.schema import argument_problems, compact, compile_schema, read_type, try_compile
 from support import little_work
 
 
@@ -83,14 +85,6 @@ def test_nullable_allows_null(nullable: dict[str, Any]) -> None:
 
 NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
-
-
-@pytest.mark.parametrize("declared", [{}, NEW, OLD])
-def test_a_list_of_items_is_a_tuple_in_every_draft(declared: dict[str, str]) -> None:
-    point = {"items": [{"type": "number"}, {"type": "string"}], "additionalItems": False}
-    schema = {**declared, "properties": {"point": point}, "required": ["name"]}
-    assert paths(schema, {"point": ["x", "y", 3]}) == ["name", "point", "point[0]"]
-    assert paths(schema, {"point": [1, "y"], "name": "n"}) == []
 
 
 @pytest.mark.parametrize(("declared", "shown"), [(NEW, "{a: integer, b: string}"), (OLD, "{a: integer}")])
@@ -178,3 +172,36 @@ def test_a_big_value_with_many_mistakes_is_refused_quickly() -> None:
     first, more = problems({"items": {"type": "string"}}, [1] * 200_000)
     assert first.startswith("[0]: ")
     assert "more" in more
+
+
+# Arguments
+
+
+def circle() -> list[Any]:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ({1, 2}, "type set"),
+        ("\ud800", r"\ud800"),
+        ([{"b": math.nan}], "Out of range"),
+        pytest.param(10**5_000, "digits", id="too many digits"),
+        pytest.param(circle(), "recursion", id="circle"),
+    ],
+)
+def test_arguments_that_are_not_json_are_refused_with_the_reason(value: Any, reason: str) -> None:
+    (problem,) = argument_problems({"any": value, "a": 5}, compile_schema({}))
+    assert problem.expected == "JSON values"
+    assert reason in problem.received
+
+
+def test_arguments_may_be_any_mapping_and_nothing_else() -> None:
+    validator = compile_schema({"properties": {"a": {"type": "string"}}})
+    (problem,) = argument_problems(MappingProxyType({"a": 5}), validator)
+    assert str(problem) == "a: expected string, received 5"
+    for arguments in (None, [1], "x"):
+        assert len(argument_problems(arguments, validator)) == 1

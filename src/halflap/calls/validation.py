@@ -51,10 +51,9 @@ class Validators:
 
         Optional arguments are left out if they are null and the schema wants another type; models often send these.
         """
-        read = await aside(lambda: read_arguments(arguments), arguments)
-        given = read.value
-        if given is None:
-            raise await self._error(tool, [] if read.problem is None else [read.problem])
+        given = await aside(lambda: read_arguments(arguments), arguments)
+        if isinstance(given, ArgumentProblem):
+            raise await self._error(tool, [given])
         required = tool.input_schema.get("required")
         required = required if isinstance(required, list) else []
         kept = {name: value for name, value in given.items() if value is not None or name in required}

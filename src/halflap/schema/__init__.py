@@ -6,9 +6,7 @@ in a tool's result, and `tool` combines all of it for one tool. Schemas and valu
 nothing is fetched, and there is no I/O.
 """
 
-from halflap.schema.arguments import argument_problems, read_arguments
 from halflap.schema.cost import is_small
-from halflap.schema.objects import extra_of, fields_of, object_types
 from halflap.schema.read import References, read_type
 from halflap.schema.result import (
     Reading,
@@ -22,8 +20,8 @@ from halflap.schema.result import (
 )
 from halflap.schema.text import compact, path_of
 from halflap.schema.tool import Parameter, ToolSchema, parse_schema
-from halflap.schema.types import ANY, PLAIN, Field, Type, union
-from halflap.schema.validate import Validator, compile_schema, try_compile
+from halflap.schema.types import ANY, PLAIN, Field, Type, extra_of, fields_of, object_types, union
+from halflap.schema.validate import Validator, argument_problems, compile_schema, read_arguments, try_compile
 
 __all__ = [
     "ANY",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -13,9 +12,9 @@ import jsonschema_rs
 from halflap.core.errors import ArgumentProblem
 from halflap.core.suggest import closest
 from halflap.core.text import visible
-from halflap.schema.objects import fields_of, object_types
 from halflap.schema.read import is_draft7, read_type
 from halflap.schema.text import compact, key, literal, path_of
+from halflap.schema.types import fields_of, object_types
 
 if TYPE_CHECKING:
     Error = jsonschema_rs.ValidationError
@@ -27,7 +26,6 @@ _MAX_PARTS = 200
 _ANY_KEY, _ANY_ITEM = "[key]", "[]"
 _KEYS_OF_OBJECTS = frozenset({"additionalProperties", "patternProperties", "unevaluatedProperties"})
 _ITEMS_OF_ARRAYS = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
-NOT_JSON = ", which is not JSON"
 _Kind = jsonschema_rs.ValidationErrorKind
 _NO_CHOICE = (_Kind.AnyOf, _Kind.OneOfNotValid)
 _WRONG_VALUE = (_Kind.Enum, _Kind.Constant)
@@ -51,9 +49,7 @@ class ErrorExplainer:
     def problems_of(self, error: Error) -> Iterator[ArgumentProblem]:
         """Yield the problems in one error; it may concern several keys."""
         kind = error.kind
-        instance = _walk(self._value, error.instance_path)[1]
-        # The library's own copy of the value has null for NaN.
-        instance = error.instance if instance is None else instance
+        instance = error.instance
         if isinstance(kind, _Kind.BacktrackLimitExceeded | _Kind.RegexEngineFailure):
             # The pattern took too many steps, so the value may be right.
             return
@@ -69,9 +65,9 @@ class ErrorExplainer:
                 value = instance.get(name) if isinstance(instance, dict) else None
                 shown = _ANY_KEY if self._is_name is not None and not self._is_name(name) else name
                 where, expected = self._where(error, shown), _no_such_key(name, known)
-                yield ArgumentProblem(where, expected, describe_value(value), "unknown")
+                yield ArgumentProblem(where, expected, _describe(value), "unknown")
         else:
-            yield ArgumentProblem(self._where(error), self._expected(error), describe_value(instance))
+            yield ArgumentProblem(self._where(error), self._expected(error), _describe(instance))
 
     def _where(self, error: Error, key: str | None = None) -> str:
         """Write the path to an error, or to a key of the object that it concerns."""
@@ -227,12 +223,10 @@ _EXPECTATIONS: dict[type[jsonschema_rs.ValidationErrorKind], Callable[[Any], str
 }
 
 
-def describe_value(value: Any) -> str:
+def _describe(value: Any) -> str:
     """Describe what was received: its size if it is an object or an array, else the value itself."""
     if isinstance(value, dict):
         return "an object with " + (", ".join(key(str(name)) for name in islice(value, 8)) or "no keys")
     if isinstance(value, list):
         return f"an array of {len(value)}"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{literal(value)}{NOT_JSON}"
     return literal(value)

@@ -7,20 +7,15 @@ parts is not parsed.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from halflap.core.json_bounds import check_parts
-from halflap.schema.objects import object_types
 from halflap.schema.read import MAX_PARTS, read_type
-from halflap.schema.types import Type, union
+from halflap.schema.types import Type, object_types, union
 
 if TYPE_CHECKING:
     from halflap.core.values import Result, Tool
-
-_DIGIT_LIMIT = "Exceeds the limit"
-"""The beginning of Python's error for a number with too many digits, which has no exception class."""
 
 _PICTURES = frozenset({"image", "audio"})
 
@@ -136,6 +131,4 @@ def json_problem(error: ValueError) -> str:
         return "not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg}, at character {error.pos + 1}"
-    if str(error).startswith(_DIGIT_LIMIT):
-        return f"a number in it has more than {sys.get_int_max_str_digits():,} digits"
     return f"not JSON: {error}"

@@ -8,13 +8,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import clean
-from halflap.schema.arguments import argument_problems
-from halflap.schema.objects import extra_of, fields_of, is_cut, object_types, objects_in
 from halflap.schema.read import read_type
 from halflap.schema.result import result_type
 from halflap.schema.text import compact_to, key, literal, plain, type_name, within
-from halflap.schema.types import ANY, Field, Type, union
-from halflap.schema.validate import compile_schema
+from halflap.schema.types import (
+    ANY,
+    Field,
+    Type,
+    extra_of,
+    fields_of,
+    is_cut,
+    object_types,
+    objects_in,
+    union,
+)
+from halflap.schema.validate import argument_problems, compile_schema
 
 if TYPE_CHECKING:
     from halflap.core.errors import ArgumentProblem
@@ -42,8 +50,6 @@ class Parameter:
     has_default: bool = False
     parameters: tuple[Parameter, ...] = ()
     """The keys of an object, or of all objects that it or the items of an array may be."""
-    when: str = ""
-    """The condition under which it is required or allowed: `required if type is "image"`."""
     others: Parameter | None = None
     """The values of any other key, if the schema describes them; its name is `[key]`."""
     item_enum: list[Any] | None = None
@@ -135,7 +141,7 @@ def _parameter_lines(parameters: Sequence[Parameter], depth: int, indent: str = 
         if values:
             shown = [plain(value) for value in values[:_MAX_VALUES]]
             facts.append(f"Values: {', '.join(shown if len(values) <= _MAX_VALUES else [*shown, '…'])}")
-        condition = one.when or ("required" if one.required else "optional")
+        condition = "required" if one.required else "optional"
         name = one.name if one.name == _ANY_KEY else key(one.name)
         described = clean(" ".join(one.description[:_MAX_TEXT].split()), _MAX_LINE).removesuffix(".")
         text = ". ".join(part for part in (described, *facts) if part)
@@ -176,7 +182,6 @@ def _parameter(one: Field) -> Parameter:
         enum=_values(kinds),
         has_default=one.has_default,
         parameters=tuple(map(_parameter, fields_of(objects))) if objects else (),
-        when=one.when,
         others=_others(objects),
         item_enum=_values(items.members or (items,)),
     )

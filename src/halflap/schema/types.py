@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -57,8 +57,6 @@ class Field:
     description: str = ""
     default: Any = field(default=None, compare=False)
     has_default: bool = False
-    when: str = ""
-    """The condition under which the key is required or allowed, where several objects were merged."""
 
 
 def _comparable(value: Any) -> tuple[str, Any]:
@@ -138,3 +136,49 @@ def _merge(one: Type, other: Type) -> Type:
 def _merge_fields(one: Field, other: Field) -> Field:
     described = other if other.description or other.has_default else one
     return replace(described, type=intersect(one.type, other.type), required=one.required or other.required)
+
+
+# Objects
+
+
+def object_types(kind: Type) -> list[Type]:
+    """Return the object types among those that a value may have."""
+    return [one for one in (kind.members or (kind,)) if one.kind == "object"]
+
+
+def objects_in(kind: Type) -> Iterator[Type]:
+    """Yield the object types that a value, or the items of an array, may have."""
+    if kind.kind == "object":
+        yield kind
+    elif kind.kind == "array" and kind.items is not None:
+        yield from objects_in(kind.items)
+    for member in kind.members:
+        yield from objects_in(member)
+
+
+def fields_of(objects: Sequence[Type]) -> tuple[Field, ...]:
+    """Return the keys of all these objects, each once; required are those that all of them require."""
+    same: dict[str, list[Field]] = {}
+    for one in objects:
+        for found in one.fields:
+            same.setdefault(found.name, []).append(found)
+    return tuple(
+        replace(
+            found[0],
+            type=found[0].type if len(found) == 1 else union(one.type for one in found),
+            required=len(found) == len(objects) and all(one.required for one in found),
+            description=next((one.description for one in found if one.description), ""),
+        )
+        for found in same.values()
+    )
+
+
+def extra_of(objects: Sequence[Type]) -> Type | None:
+    """Return the type of values under any other key, where the schema gives one."""
+    declared = [one.extra for one in objects if one.extra is not None]
+    return union(declared) if declared else None
+
+
+def is_cut(kind: Type) -> bool:
+    """Return whether there is more to a type than was read."""
+    return any(one.partial or one.kind == "cut" for one in (kind, *kind.members))

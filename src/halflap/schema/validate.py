@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -29,9 +30,7 @@ _WORK_FOR_ALL_PROBLEMS = 50_000
 _LIGHT_WORK = 5_000
 """Less work than this is done on the event loop. Doubling it doubles the longest pause of other calls."""
 _MAX_REASON = 300
-_STANDARD = "json-schema.org/"
-
-_Draft = type[jsonschema_rs.Draft7Validator] | type[jsonschema_rs.Draft4Validator]
+_MAX_ARGUMENTS = 64_000_000
 
 
 class Validator:
@@ -92,41 +91,16 @@ def try_compile(schema: Any) -> Validator | str:
     parts = size_of(schema, _MAX_PARTS)
     if parts > _MAX_PARTS:
         return f"it is too large: it has more than {_MAX_PARTS:,} parts, counting long texts."
-    reason = ""
     try:
         schema = _with_nullable(schema)
-        for draft in _drafts(schema):
-            try:
-                return Validator(_compile(schema, draft), schema, parts)
-            except (ValueError, jsonschema_rs.ReferencingError) as error:
-                # The problem in the draft that the schema declares helps its author most.
-                reason = reason or _reason(error)
+        size = min(_PATTERN_BYTES, _ALL_PATTERNS_BYTES // max(1, patterns_in(schema)))
+        patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKING_STEPS, size_limit=size)
+        compiled = jsonschema_rs.validator_for(schema, offline=True, pattern_options=patterns)
+        return Validator(compiled, schema, parts)
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        return _reason(error)
     except RecursionError:
         return "it is nested too deep."
-    return reason
-
-
-def _drafts(schema: Mapping[str, Any]) -> Iterator[_Draft | None]:
-    """Yield the drafts to try; None is the declared one, or 2020-12.
-
-    2020-12 refuses a list under `items`, which used to mean a tuple, and `exclusiveMinimum: true` of draft-04. A schema
-    that declares an unknown dialect is not tried as another.
-    """
-    yield None
-    declared = schema.get("$schema")
-    if declared is None or (isinstance(declared, str) and _STANDARD in declared):
-        yield jsonschema_rs.Draft7Validator
-        yield jsonschema_rs.Draft4Validator
-
-
-def _compile(schema: Mapping[str, Any], draft: _Draft | None) -> jsonschema_rs.Validator:
-    size = min(_PATTERN_BYTES, _ALL_PATTERNS_BYTES // max(1, patterns_in(schema)))
-    patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKING_STEPS, size_limit=size)
-    if draft is None:
-        return jsonschema_rs.validator_for(dict(schema), offline=True, pattern_options=patterns)
-    undeclared = {key: part for key, part in schema.items() if key != "$schema"}
-    # 2020-12, as which the schema was tried first, doesn't enforce formats.
-    return draft(undeclared, offline=True, pattern_options=patterns, validate_formats=False)
 
 
 def _reason(error: Exception) -> str:
@@ -149,3 +123,26 @@ def _with_nullable(schema: Any) -> Any:
         if isinstance(schema.get("enum"), list):
             read["enum"] = [*read["enum"], None]
     return read
+
+
+def read_arguments(arguments: Any) -> dict[str, Any] | ArgumentProblem:
+    """Convert arguments to plain JSON types, or return why they are not JSON."""
+    if not isinstance(arguments, Mapping):
+        return ArgumentProblem("", "an object with the arguments", f"a {type(arguments).__name__}")
+    try:
+        # A circular value is reported as nested too deep.
+        text = json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False, check_circular=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return ArgumentProblem("", "JSON values", visible(str(error), _MAX_REASON))
+    if len(text) > _MAX_ARGUMENTS:
+        return ArgumentProblem("", f"at most {_MAX_ARGUMENTS // 1_000_000} MB", "more than that")
+    read: dict[str, Any] = json.loads(text)
+    return read
+
+
+def argument_problems(arguments: Any, validator: Validator | None) -> list[ArgumentProblem]:
+    """Return all problems of arguments; if they are not JSON, only that is reported."""
+    read = read_arguments(arguments)
+    if isinstance(read, ArgumentProblem):
+        return [read]
+    return [] if validator is None else validator.problems(read)

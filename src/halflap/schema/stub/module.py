@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from halflap.schema.objects import extra_of, fields_of, is_cut, object_types
 from halflap.schema.stub.annotations import (
     AnnotationWriter,
     Record,
@@ -18,7 +17,7 @@ from halflap.schema.stub.annotations import (
     is_name,
     name,
 )
-from halflap.schema.types import ANY, Field, Type
+from halflap.schema.types import ANY, Field, Type, extra_of, fields_of, is_cut, object_types
 
 if TYPE_CHECKING:
     from halflap.schema.tool import ToolSchema
