@@ -55,7 +55,10 @@ class Changed(NamedTuple):
         """
         if slot.path in self.keys or not self.things:
             return False
-        around = things_around(keys_of(path)[:-1], source.subject)
+        keys, same = keys_of(path), 1
+        while keys[-same - 1 :] == keys_of(slot.path)[-same - 1 :] and same < len(keys):
+            same += 1
+        around = things_around(keys[:-same], source.subject)
         return any(one and thing[-len(one) :] == one for one in around for thing in self.things)
 
 

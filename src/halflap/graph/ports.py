@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.naming import NO_SUBJECT, slot_identities, subject_of
+from halflap.graph.naming import NO_SUBJECT, slot_identities, subject_of, without_prefix
 from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, key
 from halflap.graph.types import Form, form_of
 from halflap.schema import (
@@ -102,7 +102,7 @@ class Ports:
 
     def _subject(self) -> Subject:
         """Read the name; where a parameter names the thing itself, a bare `id` is that of what comes before it."""
-        subject = subject_of(self.name)
+        subject = subject_of(without_prefix(self.name, self.server))
         for name in {one.parameter for one in self.slots}:
             own = slot_identities((name,), NO_SUBJECT)[0]
             size = len(own.thing) if own.attribute else 0

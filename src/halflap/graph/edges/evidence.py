@@ -104,7 +104,11 @@ def score(given: Meaning, asked: Asked, catalogue: Catalogue) -> Evidence | None
     if not is_converted:
         reasons = chain(reasons, _others(given, asked, catalogue))
     best = max(reasons, key=lambda one: one[1], default=None)
-    return None if best is None or best[1] < COMPANION else Evidence(*best)
+    if best is None:
+        return None
+    may_be_refused = asked.form.values is not None and given.form.values is None
+    weight = best[1] * DOUBT ** (asked.is_new + may_be_refused)
+    return None if weight < COMPANION else Evidence(best[0], weight, best[2])
 
 
 def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converted: bool) -> Iterator[_Reason]:
@@ -119,6 +123,13 @@ def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converte
             asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
             if names_thing and asks_thing:
                 doubt = is_converted + catalogue.differ(asked.server, own.named, wanted.named)
+                if (
+                    wanted.attribute
+                    and not own.is_direct
+                    and not catalogue.is_thing(asked.server, wanted.named)
+                ):
+                    # Of nothing that tools are about, it is rather a name like any other: `tracking_number`.
+                    doubt += 1
                 weight *= factor * own.certainty * wanted.certainty * DOUBT**doubt
                 yield "entity", weight, detail
 

@@ -75,6 +75,8 @@ class Asked(NamedTuple):
     """What the server declares that it takes."""
     only_seen: bool = False
     """Whether only lineage may fill it."""
+    is_new: bool = False
+    """Whether it is an optional part of a change, which is mostly a new value."""
 
 
 _meaning = lru_cache(maxsize=1 << 16)(Meaning)
@@ -137,6 +139,7 @@ def asked_of(ports: Ports, slot: Slot) -> Asked:
         described_identities(slot.description) if slot.description and is_needed else (),
         _relations(slot.type, "consumes"),
         is_secret(words_of(keys[-1])) or (len(keys) > _DEEPEST_OPTIONAL and not is_needed),
+        not is_needed and may_change(ports),
     )
 
 

@@ -246,7 +246,8 @@ def _least(ports: Ports, slot: Slot) -> float:
 
 
 def _may_be_linked(slot: Slot) -> bool:
-    return not takes_page(slot.path) and slot.type.kind != "boolean"
+    is_constant = slot.type.kind == "values" and len(slot.type.values) == 1
+    return not takes_page(slot.path) and slot.type.kind != "boolean" and not is_constant
 
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:

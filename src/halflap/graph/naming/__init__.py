@@ -13,7 +13,7 @@ from halflap.graph.naming.identity import (
     slot_identities,
     things_around,
 )
-from halflap.graph.naming.subject import NO_SUBJECT, Subject, subject_of, verb_at
+from halflap.graph.naming.subject import NO_SUBJECT, Subject, subject_of, verb_at, without_prefix
 from halflap.graph.naming.words import Words, is_plural, phrase, pieces_of, words_in_text, words_of
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "subject_of",
     "things_around",
     "verb_at",
+    "without_prefix",
     "words_in_text",
     "words_of",
 ]

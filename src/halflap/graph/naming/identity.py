@@ -174,7 +174,8 @@ def doubts(given: Words, asked: Words) -> int | None:
         return 0
     short, long = sorted((given, asked), key=len)
     last, end = given[-1], asked[-1]
-    if long[-len(short) :] == short or _is_abbreviation(last, end) or _is_abbreviation(end, last):
+    is_short_form = given[:-1] == asked[:-1] and (_is_abbreviation(last, end) or _is_abbreviation(end, last))
+    if long[-len(short) :] == short or is_short_form:
         return 1
     if end in PERSONS and (last in PERSONS or last in ROLES):
         return 1

@@ -18,6 +18,7 @@ from halflap.graph.naming.words import Words, is_plural, pieces_of, words_of
 
 _PREFIXES = ("un", "re", "de")
 _LISTING = frozenset({"list", "search", "find", "query"})
+_SEPARATORS = frozenset("_.-:/")
 _STEM = 4
 _ID = frozenset({"id", "ids"})
 
@@ -96,6 +97,13 @@ def _other_things(pieces: list[str], things: tuple[Words, ...]) -> tuple[Words, 
     whole = words_of("_".join(takewhile(lambda one: one not in LINKING, pieces)))
     shorter = whole[:-1] if whole[-1:] and whole[-1] in _LISTING | ASPECTS else ()
     return tuple(one for one in (whole, shorter) if one and one not in things)
+
+
+def without_prefix(name: str, server: str) -> str:
+    """Return a tool's name without the server's at its beginning: `drive.files.list` of `drive`."""
+    rest = name[len(server) :]
+    is_prefixed = name[: len(server)].casefold() == server.casefold() and rest[:1] in _SEPARATORS
+    return rest[1:] if is_prefixed and rest[1:] else name
 
 
 def _thing(nouns: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ ASPECTS = _set(
 LINKING = _set("and as at by for from in into of on or per to using via with within")
 """Words after which a tool name speaks about something else than its thing."""
 VAGUE = _set(
-    "action body comment content description format kind message mode note order query sort state status text type value"
+    "action body comment content description field format kind message mode note order query sort state status text type value"
 )
 """Values that most things have: the same name on both sides says nothing."""
 SECRETS = _set("credential cvv otp passphrase passwd password pin secret token")
@@ -44,8 +44,8 @@ SURE_READS = _set(
 )
 """Verbs that stay verbs wherever they stand in a name: `issues_list`."""
 READ_VERBS = SURE_READS | _set("check diff download estimate preview return scan suggest view")
-CREATE_VERBS = _set("add book build clone copy create fork generate insert make register upload")
-SEND_VERBS = _set("pay post publish reply send share submit")
+CREATE_VERBS = _set("add book build clone copy create fork generate insert make post register upload")
+SEND_VERBS = _set("pay publish reply send share submit")
 """Verbs that make something new out of existing values, as those above do."""
 DESTROY_VERBS = _set("cancel clear close delete destroy drop kill purge remove revoke")
 CHANGE_VERBS = (
