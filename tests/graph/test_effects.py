@@ -29,7 +29,7 @@ def test_the_verb_says_whether_a_tool_changes_or_destroys(
 @pytest.mark.parametrize(
     ("name", "description", "changes"),
     [
-        ("issues_list", "", False),
+        ("tickets_list", "", False),
         ("toggle_view", "", True),
         ("weather", "Returns the forecast.", False),
         ("weather", "The forecast.", True),

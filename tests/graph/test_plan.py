@@ -114,21 +114,21 @@ class TestObjectsAndArrays:
         assert {one["from"] for one in arguments.values()} == {"step"}
 
     def test_fields_of_array_items_come_from_the_same_items(self) -> None:
-        both = ports("both_list", "", "rows[].flight_no rows[].day")
-        apart = ports("apart_list", "", "ones[].flight_no others[].day")
-        book = ports("booking", "flights[].flight_no flights[].day")
+        both = ports("both_list", "", "rows[].train_no rows[].day")
+        apart = ports("apart_list", "", "ones[].train_no others[].day")
+        book = ports("booking", "rides[].train_no rides[].day")
         assert tools(asked(graph_of(both, apart, book), "booking")) == ["both_list booking"]
-        assert asked(graph_of(apart, book), "booking").missing[0]["parameter"] == "flights"
+        assert asked(graph_of(apart, book), "booking").missing[0]["parameter"] == "rides"
 
     def test_values_shared_by_all_items_may_come_from_outside_the_array(self) -> None:
-        outer = ports("outer_list", "", "trips[].day trips[].legs[].flight_no")
-        book = ports("booking", "flights[].flight_no flights[].day flights[].seat_class")
+        outer = ports("outer_list", "", "trips[].day trips[].legs[].train_no")
+        book = ports("booking", "rides[].train_no rides[].day rides[].seat_class")
         planned = asked(graph_of(outer, book), "booking", {"seat_class": "a"})
         arguments = first(planned)["steps"][-1]["arguments"]
         assert {name: one.get("path") for name, one in arguments.items()} == {
-            "flights[].flight_no": "trips[].legs[].flight_no",
-            "flights[].day": "trips[].day",
-            "flights[].seat_class": None,
+            "rides[].train_no": "trips[].legs[].train_no",
+            "rides[].day": "trips[].day",
+            "rides[].seat_class": None,
         }
 
     def test_pages_are_not_read_for_a_single_value(self) -> None:

@@ -41,16 +41,16 @@ def test_what_was_learned_completes_what_is_declared() -> None:
 
 
 def test_parameters_are_found_at_any_depth() -> None:
-    flight = {"flight_number": str, "date?": str}
+    parcel = {"parcel_number": str, "date?": str}
     limit = {"type": "integer", "default": 5}
-    made = tool("s", "t", {"flights!": [flight], "ids": [str], "who!": {"id": str}, "limit!": limit})
+    made = tool("s", "t", {"parcels!": [parcel], "ids": [str], "who!": {"id": str}, "limit!": limit})
     found = slots(made)
     assert found.keys() == {
-        "flights[]", "flights[].flight_number", "flights[].date", "ids[]", "who", "who.id", "limit"
+        "parcels[]", "parcels[].parcel_number", "parcels[].date", "ids[]", "who", "who.id", "limit"
     }  # fmt: skip
-    assert made.required == {"flights", "who"}
-    assert found["flights[].flight_number"].required
-    assert not found["flights[].date"].required
+    assert made.required == {"parcels", "who"}
+    assert found["parcels[].parcel_number"].required
+    assert not found["parcels[].date"].required
 
 
 def test_recursive_and_huge_schemas_are_bounded_and_keep_their_outermost_fields() -> None:

@@ -108,11 +108,11 @@ class TestLoops:
 
     def test_items_are_built_from_items_and_shared_values(self) -> None:
         graph = graph_of(
-            ports("offers", "", "[].flight_no [].day"),
-            ports("trip", "flights[].flight_no flights[].day flights[].seat_class"),
+            ports("offers", "", "[].train_no [].day"),
+            ports("trip", "rides[].train_no rides[].day rides[].seat_class"),
         )
-        offers = [{"flight_no": 1, "day": 2}, {"flight_no": 3, "day": 4}]
-        made = played(graph, "trip", {"seat_class": "x"}, offers=lambda: offers, trip=lambda flights: flights)
+        offers = [{"train_no": 1, "day": 2}, {"train_no": 3, "day": 4}]
+        made = played(graph, "trip", {"seat_class": "x"}, offers=lambda: offers, trip=lambda rides: rides)
         assert made.value == [{**one, "seat_class": "x"} for one in offers]
 
     def test_items_without_the_value_are_skipped(self) -> None:

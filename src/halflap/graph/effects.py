@@ -92,7 +92,7 @@ def name_reads(name: str, description: str) -> bool:
         return False
     if at is None:
         return said in READ_VERBS
-    # What comes before the verb is a noun (`issues_list`) or a verb that is not known (`toggle_view`).
+    # What comes before the verb is a noun (`tickets_list`) or a verb that is not known (`toggle_view`).
     is_noun_first = pieces[at] in SURE_READS and (
         at < len(pieces) - 1 or is_plural(pieces[0]) or pieces[at] not in _ALSO_NOUNS
     )

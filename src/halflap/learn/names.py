@@ -82,7 +82,7 @@ def _is_name(key: str) -> bool:
     digits = sum(map(str.isdecimal, key))
     if digits and all(part.isdecimal() for part in parts):
         return False
-    # HAT069, JIRA-42 and K7QX are codes; ADDRESS1 is a name.
+    # QX4410, JIRA-42 and K7QX are codes; ADDRESS1 is a name.
     if digits and key.upper() == key and (digits > 1 or not key[-1].isdecimal()):
         return False
     return all(map(_is_word, parts))

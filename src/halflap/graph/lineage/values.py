@@ -18,7 +18,7 @@ NOTHING, WEAK, SURE = 0, 1, 2
 _SHORTEST = 5
 _LONGEST = 20_000
 _WORD = re.compile(r"(?:[A-Za-z][a-z]*(?:[ _/-][a-z]+){0,3}|[A-Z]+(?:[ _-][A-Z]+){0,3})").fullmatch
-"""Written like the few values of an enumeration: `basic_economy`, `OPEN`, `Pending`, `text/html`."""
+"""Written like the few values of an enumeration: `in_transit`, `OPEN`, `Pending`, `text/html`."""
 _NUMERAL = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*%?").fullmatch
 _DAY_OR_CLOCK = re.compile(
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4})(?:[T ]\d\d?:[0-9:.]+)?(?: ?Z|[+-][0-9:]+)?"

@@ -121,7 +121,7 @@ def _owner(nouns: list[str]) -> Words:
 
 
 def _is_many(nouns: list[list[str]], before: list[list[str]]) -> bool:
-    # Names that begin with a noun have a group there: `issues_get`.
+    # Names that begin with a noun have a group there: `tickets_get`.
     return nouns is not before and any(is_plural(one[-1]) for one in nouns)
 
 

@@ -42,7 +42,7 @@ SURE_READS = _set(
     "analyze browse calculate compare count describe explain fetch find geocode get inspect list lookup query read "
     "recommend retrieve search show summarize translate validate verify"
 )
-"""Verbs that stay verbs wherever they stand in a name: `issues_list`."""
+"""Verbs that stay verbs wherever they stand in a name: `tickets_list`."""
 READ_VERBS = SURE_READS | _set("check diff download estimate preview return scan suggest view")
 CREATE_VERBS = _set("add book build clone copy create fork generate insert make post register upload")
 SEND_VERBS = _set("pay publish reply send share submit")
