@@ -13,7 +13,21 @@ __all__ = ["Guards"]
 _MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
 _MAKING = frozenset(
-    {"dict", "list", "set", "defaultdict", "Counter", "deque", "sorted", "len", "sum", "int", "float", "str"}
+    {
+        "field",
+        "dict",
+        "list",
+        "set",
+        "defaultdict",
+        "Counter",
+        "deque",
+        "sorted",
+        "len",
+        "sum",
+        "int",
+        "float",
+        "str",
+    }
 )
 _FRESH = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
 _EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
@@ -80,11 +94,13 @@ class Guards:
     def _is_own(self, value: ast.expr, *, are_items: bool) -> bool:
         """Return whether a value is certainly a container that the program made, or a list in one."""
         match value:
-            case ast.Name(id=name):
-                bound = self._tree.bindings.get(name, [])
+            case ast.Name():
+                bound = self._tree.bindings_of(value)
                 return _are_made([one.value for one in bound if not one.is_augmented])
             case ast.Attribute(attr=name):
-                return _are_made(self._tree.attributes.get(name, []))
+                # A class may have the first value.
+                bound = self._tree.bindings.get(name, [])
+                return _are_made([*self._tree.attributes.get(name, []), *(one.value for one in bound)])
             case ast.Subscript(value=outer) | ast.Call(func=ast.Attribute(value=outer, attr="setdefault")):
                 return are_items and self._is_own(outer, are_items=True)
         return _is_made(value)

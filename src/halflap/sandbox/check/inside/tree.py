@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -43,6 +44,8 @@ class Binding(NamedTuple):
     """Its value, where that is an expression: `x = …`, `(x := …)`."""
     is_augmented: bool
     """It had a value before: `x += …`."""
+    function: ast.AST | None
+    """The function in which it gets it."""
 
 
 class Tree:
@@ -59,9 +62,9 @@ class Tree:
         found: dict[str, list[Binding]] = {}
         for node in self.nodes:
             for name, value in self._bound(node):
-                found.setdefault(name, []).append(
-                    Binding(node, value, isinstance(self.parents[node], ast.AugAssign))
-                )
+                is_augmented = isinstance(self.parents[node], ast.AugAssign)
+                bound = Binding(node, value, is_augmented, next(self._functions_around(node)))
+                found.setdefault(name, []).append(bound)
         return found
 
     @cached_property
@@ -69,13 +72,27 @@ class Tree:
         """What is assigned to attributes, by their names, of whatever objects."""
         found: dict[str, list[ast.expr | None]] = {}
         for node in self.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            is_augmented = isinstance(self.parents.get(node), ast.AugAssign)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and not is_augmented:
                 found.setdefault(node.attr, []).append(self._given(node))
         return found
 
-    def only_binding(self, node: ast.AST) -> Binding | None:
-        """Return how a name gets its value, if there is just one way in the whole program."""
+    def bindings_of(self, node: ast.AST) -> list[Binding]:
+        """Return the ways in which a name gets its value: those in the innermost function that has any."""
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+        if not any(isinstance(one.node, ast.Global | ast.Nonlocal) for one in bound):
+            for function in self._functions_around(node):
+                if here := [one for one in bound if one.function is function]:
+                    return here
+        return bound
+
+    def _functions_around(self, node: ast.AST) -> Iterator[ast.AST | None]:
+        yield from (one for one in self.around(node) if isinstance(one, FUNCTIONS))
+        yield None
+
+    def only_binding(self, node: ast.AST) -> Binding | None:
+        """Return how a name gets its value, if there is just one way."""
+        bound = self.bindings_of(node)
         return bound[0] if len(bound) == 1 else None
 
     def loop_over(self, node: ast.AST) -> ast.For | ast.comprehension | None:
