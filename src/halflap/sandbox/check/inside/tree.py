@@ -63,7 +63,7 @@ class Tree:
         for node in self.nodes:
             for name, value in self._bound(node):
                 is_augmented = isinstance(self.parents[node], ast.AugAssign)
-                bound = Binding(node, value, is_augmented, next(self._functions_around(node)))
+                bound = Binding(node, value, is_augmented, self.function_around(node))
                 found.setdefault(name, []).append(bound)
         return found
 
@@ -85,6 +85,9 @@ class Tree:
                 if here := [one for one in bound if one.function is function]:
                     return here
         return bound
+
+    def function_around(self, node: ast.AST) -> ast.AST | None:
+        return next(self._functions_around(node))
 
     def _functions_around(self, node: ast.AST) -> Iterator[ast.AST | None]:
         yield from (one for one in self.around(node) if isinstance(one, FUNCTIONS))
