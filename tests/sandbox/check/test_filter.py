@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from halflap.sandbox.check.inside import system_calls
+from halflap.sandbox.check.inside.profile import TY
 from halflap.sandbox.jail.inside import seccomp
 from halflap.sandbox.jail.inside.syscalls import table
 from sandbox.jail.bpf import ALLOW, ARCHES, KILL, verdict
@@ -48,7 +48,7 @@ BAD: list[tuple[str, tuple[int, ...], int]] = [
 
 def of_ty(machine: str, name: str, *arguments: int) -> str | int:
     number = table(machine)[name]
-    return verdict(seccomp.build(machine, system_calls.TY), ARCHES[machine], number, arguments)
+    return verdict(seccomp.build(machine, TY), ARCHES[machine], number, arguments)
 
 
 @MACHINES
@@ -57,7 +57,7 @@ def test_it_has_little_more_than_programs_have(machine: str) -> None:
     ones = [0xFFFFFFFF_FFFFFFFF] * 6
     allowed = [
         {number for number in range(601) if verdict(rules, arch, number, ones) == ALLOW}
-        for rules in (seccomp.build(machine, system_calls.TY), seccomp.build(machine))
+        for rules in (seccomp.build(machine, TY), seccomp.build(machine))
     ]
     assert allowed[0] - allowed[1] == {numbers[name] for name in MORE & set(numbers)}
 

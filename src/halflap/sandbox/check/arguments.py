@@ -1,4 +1,4 @@
-"""Calls of tools that certainly do not fit the tool's schema: by the arguments' names, or by values in the text."""
+"""Tool calls whose arguments certainly do not fit the tool's schema: by their names, or by literal values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_NAME = 200
 
 
 def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterator[tuple[Place, Verdict]]:
-    """Yield what is wrong with a call of a tool, which is closed if it takes only the arguments that it names."""
+    """Yield the mistakes in a call of a tool; `closed` is whether it takes no other arguments than its schema names."""
 
     def mistake(at: Place, rule: str, wrong: str) -> tuple[Place, Verdict]:
         return at, Verdict(True, rule, wrong, f"It takes: {schema.format_compact()}")

@@ -15,7 +15,7 @@ from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import did_you_mean
 from halflap.sandbox.check.arguments import call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
-from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
+from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
 from halflap.sandbox.check.process import CheckSkipped
 from halflap.sandbox.named import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
@@ -221,7 +221,7 @@ def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
 
 
 def _checked(code: str, found: Iterable[tuple[Place, Verdict]]) -> Checked:
-    lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = lines_of(code)
     findings: dict[bool, dict[tuple[int, int, str], Finding]] = {True: {}, False: {}}
     for (line, column, end_line, end_column), verdict in found:
         source = lines[line - 1] if 0 < line <= len(lines) else ""

@@ -1,4 +1,4 @@
-"""What the check finds in a program, as data and as text."""
+"""The findings of the check, as data and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Finding:
     """A mistake or a doubt: where, what is wrong, and what is right as far as that is known."""
 
     rule: str
-    """Its kind: `unknown-tool`, `unknown-key`, `not-awaited`; of a doubt, the name of ty's rule."""
+    """`unknown-tool`, `unknown-key`, `not-awaited`…; of a doubt, ty's name for its rule."""
     line: int
     column: int
     end_column: int
@@ -34,7 +34,7 @@ class Finding:
 
     @property
     def code(self) -> CheckCode:
-        """The error code of a mistake; doubts, which ty names in many ways, have one together."""
+        """The error code; all doubts share one."""
         return _CODES.get(self.rule, "check-doubt")
 
     def __str__(self) -> str:
@@ -48,12 +48,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the check found: what is certainly a mistake, what may be one, or why nothing could be found."""
+    """The result of a check: certain mistakes and doubts, or why there was no check."""
 
     mistakes: Sequence[Finding] = ()
     doubts: Sequence[Finding] = ()
     skipped: str | None = None
-    """Why there was no check."""
 
     @property
     def ok(self) -> bool:

@@ -1,4 +1,4 @@
-"""Has each program examined in a pair of processes: one that parses and judges it, and ty."""
+"""Examines each program in a pair of child processes: one parses and judges it, the other is ty."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ _LARGEST_CODE = 256 * 1024
 _LARGEST_QUESTION = 8 * 1024 * 1024
 _LARGEST_ANSWER = 1024 * 1024
 _AT_ONCE = 3
-"""One of them is kept for a principal who has no other check running."""
+"""Checks at the same time; the last place is for a principal who has no other check running."""
 _IDLE = 1
+"""Pairs of processes that wait for the next program. Each takes 25 MB."""
 _REFILL_AFTER_SECONDS = 0.05
 _CHUNK = 1 << 16
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 
 
 class CheckSkipped(Exception):  # noqa: N818 -- nothing failed for the caller: there is just no check
-    """A program could not be checked; the reason is a short phrase for people."""
+    """A program could not be checked; the reason is shown to users."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -54,9 +55,9 @@ class Orders:
     lockdown: bool = True
     """False only in tests that show what an attack would do without locks."""
     command: tuple[str, ...] = ()
-    """In tests: what is run in place of ty, with its first arguments."""
+    """In tests: a program that replaces ty, and its arguments."""
     also: tuple[str, ...] = ()
-    """In tests: the files and folders that it needs."""
+    """In tests: the files and folders which that program needs."""
 
 
 def find_ty() -> str:
@@ -70,7 +71,7 @@ def find_ty() -> str:
 
 
 def read_answer(body: bytes) -> Answer:
-    """Validate what a child answered, as if an attacker had written it."""
+    """Validate the answer of a child, which the program may have taken over."""
     try:
         answer = _ANSWER.validate_json(body, strict=True)
     except ValidationError:
@@ -81,7 +82,7 @@ def read_answer(body: bytes) -> Answer:
 
 
 class Examiner:
-    """Examines programs in children of a fork server, which starts with the first."""
+    """Examines programs in children of a fork server, which is started when first needed."""
 
     def __init__(self, orders: Orders | None = None) -> None:
         self._orders = orders or Orders()
@@ -113,7 +114,7 @@ class Examiner:
                 try:
                     return read_answer(await self._ask(body))
                 except (OSError, EOFError):
-                    # The processes that waited for it may have been gone already.
+                    # The waiting processes may have ended before the question came.
                     return read_answer(await self._ask(body))
         except TimeoutError:
             raise CheckSkipped(f"it took longer than {self._orders.seconds:g} s") from None
@@ -123,13 +124,10 @@ class Examiner:
             raise CheckSkipped("its answer could not be read") from None
 
     async def _ask(self, question: bytes) -> bytes:
-        """Have a pair of processes answer a question, and end them."""
+        """Send a question to a pair of processes, return the answer, and end them."""
         await self.ready()
-        loop, frames, child = (
-            asyncio.get_running_loop(),
-            Frames({ANSWER: _LARGEST_ANSWER}),
-            await self._pool.take(),
-        )
+        loop, frames = asyncio.get_running_loop(), Frames({ANSWER: _LARGEST_ANSWER})
+        child = await self._pool.take()
         try:
             with child.channel as channel:
                 await loop.sock_sendall(channel, question)

@@ -1,15 +1,20 @@
-"""What an examination answers. The child writes it as JSON, where a tuple is an array; the gateway validates it."""
+"""The result of an examination. The child writes it as JSON, where a tuple is an array; the gateway validates it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Answer", "Argument", "Place", "ToolCall", "Verdict"]
+__all__ = ["Answer", "Argument", "Place", "ToolCall", "Verdict", "lines_of"]
+
+
+def lines_of(code: str) -> list[str]:
+    """Return the lines of a program as Python counts them: a form feed or another odd separator ends none."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class Place(NamedTuple):
-    """From line and column to line and column, counted from 1 in characters."""
+    """A range of the program; lines and columns count from 1, columns in characters."""
 
     line: int
     column: int
@@ -18,24 +23,24 @@ class Place(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a part of the program, and whether that is certain."""
+    """What is wrong with a part of the program: certainly, or only perhaps."""
 
     certain: bool
     rule: str
     wrong: str
     right: str = ""
     name: str = ""
-    """The key or attribute that does not exist; the gateway suggests one of the keys instead."""
+    """The key or attribute that does not exist; the gateway suggests a similar one of the keys."""
     keys: Sequence[str] = ()
 
 
 class Argument(NamedTuple):
-    """An argument of a call; without a name it has an empty one."""
+    """An argument of a call; the name is empty for a positional one."""
 
     name: str
     at: Place
     values: Sequence[tuple[Any, Place]]
-    """The values that it certainly gets, as far as they can be read from the text."""
+    """The values that it certainly gets, where they are literals."""
 
 
 class ToolCall(NamedTuple):
@@ -44,9 +49,9 @@ class ToolCall(NamedTuple):
     name: str
     at: Place
     by_text: bool
-    """Its name is the first argument of `call_tool`."""
+    """It is called through `call_tool`, which takes the name as text."""
     more: bool
-    """It gets more arguments than its text shows."""
+    """It may get further arguments, such as those of a dict that is unpacked."""
     arguments: Sequence[Argument]
 
 
@@ -56,6 +61,6 @@ class Answer(NamedTuple):
     findings: Sequence[tuple[Place, Verdict]] = ()
     calls: Sequence[ToolCall] = ()
     unbound: Sequence[tuple[str, Place]] = ()
-    """Names that nothing in the program gives a meaning to."""
+    """Names that the program never binds."""
     trouble: str = ""
     """Why the program could not be examined."""

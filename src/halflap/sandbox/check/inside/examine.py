@@ -1,4 +1,4 @@
-"""One examination: parse the program, find what its tree shows, run ty, and confirm what ty objects to by a second run."""
+"""One examination: parse the program, run ty, and confirm by a second run which of its diagnostics are certain mistakes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.check.inside.answer import Answer, Place, Verdict
+from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
 from halflap.sandbox.check.inside.calls import ignored_calls, tool_calls, unbound_names
 from halflap.sandbox.check.inside.guards import Guards
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import (
-    COROUTINE,
-    Reads,
-    Record,
-    not_awaited,
-)
+from halflap.sandbox.check.inside.reads import COROUTINE, Reads, Record, not_awaited
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tree import Tree
 
@@ -42,7 +37,6 @@ def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
     try:
         tree = Tree(_parse(code), code)
     except SyntaxError as error:
-        # Python has the last word on what is Python.
         line, column = error.lineno or 1, max(error.offset or 1, 1)
         wrong = f"SyntaxError: {error.msg}"[:_MAX_TEXT]
         return Answer([(Place(line, column, line, column + 1), Verdict(True, "syntax", wrong))])
@@ -86,7 +80,7 @@ def _parse(code: str) -> ast.Module:
 
 def _ignored_lines(tree: Tree, code: str) -> set[int]:
     """Return the lines with `# type: ignore`, and all lines of a simple statement that ends in one."""
-    found = {number for number, line in enumerate(code.splitlines(), 1) if _OVERRIDE.search(line)}
+    found = {number for number, line in enumerate(lines_of(code), 1) if _OVERRIDE.search(line)}
     for node in tree.nodes if found else ():
         if isinstance(node, ast.stmt) and not hasattr(node, "body") and node.end_lineno in found:
             found.update(range(node.lineno, node.end_lineno))
@@ -94,7 +88,7 @@ def _ignored_lines(tree: Tree, code: str) -> set[int]:
 
 
 class _Examination:
-    """Judges what ty objects to. Before the second run, the judgement only collects what has to be asked in it."""
+    """Judges ty's diagnostics, twice: the first time collects the questions for the second run."""
 
     def __init__(self, question: dict[str, Any], tree: Tree) -> None:
         self._question = question
@@ -103,17 +97,16 @@ class _Examination:
         self._probes = Probes()
         self._records = [Record(*one) for one in question["records"]]
         self._reads = Reads(tree, self._guards, self._records, self._probes)
-        self._objections: list[tuple[Diagnostic, list[ast.AST]]] = []
+        self._diagnosed: list[tuple[Diagnostic, list[ast.AST]]] = []
+        """Diagnostics, and the nodes that they are about."""
 
     def verdicts(self, run_ty: RunTy) -> list[tuple[Any, Verdict]]:
         code, plain = self._question["code"], as_plain_functions(self._tree)
         first = rewrite(code, self._tree, plain)
-        # ty knows no `await` outside a function. The program compiles, so there is no mistake in its syntax.
-        found = [
-            one for one in run_ty(first.text, self._question["stubs"] + DECLARATIONS) if one.rule != _SYNTAX
-        ]
-        self._objections = [(one, first.nodes_at(one.place)) for one in found]
-        self._guards.look({node for _, nodes in self._objections for node in nodes})
+        found = run_ty(first.text, self._question["stubs"] + DECLARATIONS)
+        # ty refuses `await` outside a function. The program compiles, so its syntax is right.
+        self._diagnosed = [(one, first.nodes_at(one.place)) for one in found if one.rule != _SYNTAX]
+        self._guards.look({node for _, nodes in self._diagnosed for node in nodes})
         judged = list(self._judge())
         if self._probes:
             edits = self._probes.edits()
@@ -128,45 +121,38 @@ class _Examination:
         for call in ignored_calls(self._tree):
             if self._probes.all_are(call, COROUTINE):
                 yield call, not_awaited(ast.unparse(call))
-        for diagnostic, nodes in self._objections:
+        for diagnostic, nodes in self._diagnosed:
             certain = [(_marked(node), self._reads.verdict(node)) for node in self._near(nodes)]
             found = next(((node, verdict) for node, verdict in certain if verdict is not None), None)
             if found is not None:
                 yield found
-            elif nodes and not self._is_quiet(nodes):
+            elif nodes and not self._is_expected(nodes):
                 yield nodes[0], Verdict(False, diagnostic.rule, self._readable(diagnostic.message))
 
     def _near(self, nodes: Sequence[ast.AST]) -> list[ast.AST]:
         """Return the nodes, and those directly around and within them."""
         around = [self._tree.parents[node] for node in nodes if node in self._tree.parents]
-        return [
-            *dict.fromkeys(
-                [*nodes, *around, *(child for node in nodes for child in ast.iter_child_nodes(node))]
-            )
-        ]
+        within = [child for node in nodes for child in ast.iter_child_nodes(node)]
+        return list(dict.fromkeys([*nodes, *around, *within]))
 
-    def _is_quiet(self, nodes: Sequence[ast.AST]) -> bool:
-        """Return whether there is nothing to say about an objection unless it is certain.
+    def _is_expected(self, nodes: Sequence[ast.AST]) -> bool:
+        """Return whether a doubt is not worth showing.
 
-        It is to a key that the program may put in, or computes, or to an argument of a tool, which may well fit.
+        It is about a key that the program computes, puts in or looks for, or about an argument of a tool, which may well fit.
         """
-        for node in nodes:
-            around = [node, *self._tree.around(node)[:2]]
-            if any(self._tree.is_tool(one) and getattr(one, "func", None) is not node for one in around[1:]):
-                return True
-            read = next((one for one in around[:2] if isinstance(one, ast.Subscript | ast.Attribute)), None)
-            if read is not None and self._guards.is_meant(read):
-                return True
-        return False
+        around = [one for node in nodes for one in self._tree.around(node)[:2]]
+        uses = [one for one in (*nodes, *around) if isinstance(one, ast.Subscript | ast.Attribute)]
+        is_argument = any(self._tree.is_tool(one) and one.func not in nodes for one in around)
+        return is_argument or any(map(self._guards.is_meant, uses))
 
     def _readable(self, message: str) -> str:
-        """Return a message of ty's without our names of objects."""
+        """Return a message of ty with descriptions instead of the names of our classes."""
         for record in sorted(self._records, key=lambda one: -len(one.name)):
             message = message.replace(record.name, str(record))
         return message
 
 
 def _marked(node: Any) -> Any:
-    """Return what to point at: of a read by key, the key."""
+    """Return the node to point at: of a read by key, the key."""
     is_key = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
     return node.slice if is_key and isinstance(node.slice.value, str) else node

@@ -1,4 +1,4 @@
-"""What makes a failing read uncertain: values that the program changes, errors that it handles, tests that it makes."""
+"""What makes it uncertain that a read fails: values that the program changed, tests around it, handled errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FEW_STATEMENTS = 2
 
 
 class Guards:
-    """What a program does besides the reads that ty objects to."""
+    """Finds reasons why a read may work although its type says otherwise."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -70,7 +70,7 @@ class Guards:
     def look(self, objected: set[ast.AST]) -> None:
         """Find out whether the program may put what its text does not name into values that tools returned.
 
-        Then ty is wrong about these values, as it is about containers in which something does not fit by its own account.
+        Then ty's types for these values are wrong, and also those of containers in which ty itself says something does not fit.
         """
         self.is_rewritten = any(self._is_rewriting(node, objected) for node in self._tree.nodes)
 

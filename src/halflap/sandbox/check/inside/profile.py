@@ -7,6 +7,7 @@ other, which is ty. ty can only read its libraries and a folder without contents
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -15,15 +16,15 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from halflap.sandbox.check.inside import system_calls
 from halflap.sandbox.check.inside.answer import Answer, Place
 from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.language_server import Diagnostic, LanguageServer, TyFailedError
 from halflap.sandbox.check.inside.toolchain import Toolchain
 from halflap.sandbox.jail.inside import locks, seccomp, server
+from halflap.sandbox.jail.inside.seccomp import EVERY, NEXT, PROGRAMS, Check, Rules
 from halflap.sandbox.jail.protocol import Frames, frame, receive
 
-__all__ = ["ANSWER", "QUESTION", "Profile"]
+__all__ = ["ANSWER", "QUESTION", "TY", "Profile"]
 
 QUESTION, ANSWER = b"Q", b"A"
 """What is to be examined, and what was found: JSON."""
@@ -33,6 +34,43 @@ _OPEN_FILES = 128
 _PROCESSES = 128
 """Threads count; ty has nine."""
 _NOT_STARTED = 127
+
+_READING = (
+    "pread64", "set_tid_address", "arch_prctl", "uname",
+    # Looking at paths. What is at them is Landlock's and the namespace's to say.
+    "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat", "faccessat2", "getcwd", "readlink",
+    "readlinkat", "getdents64", "fadvise64",
+    # By the first of these ty is started; what else could be is Landlock's to say.
+    "execveat", "execve",
+)  # fmt: skip
+_OPENING = ("open", "openat")
+_NOT_FOR_TY = ("socketpair", "sendto", "recvfrom", "getsockopt")
+_PROT_WRITE, _PROT_EXEC, _MAP_HUGETLB = 2, 4, 0x40000
+_WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000
+"""O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND."""
+_THREAD = 0x10000
+_NEW_NAMESPACES = 0x7E020000 | 0x80
+_SET_NAME, _SET_VMA = 15, 0x53564D41
+_DUPLICATE = 1030
+
+TY = Rules(
+    allowed=(*PROGRAMS.allowed, *_READING),
+    paths=tuple(name for name in PROGRAMS.paths if name not in {*_OPENING, *_READING}),
+    checked=(
+        ("open", (Check(1, _WRITING, 0),), errno.EACCES),
+        ("openat", (Check(2, _WRITING, 0),), errno.EACCES),
+        # The loader maps libraries as code; nothing is ever both written and run.
+        ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0)), NEXT),
+        ("mmap", (Check(2, _PROT_WRITE, 0), Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
+        # Threads, and no processes.
+        ("clone", (Check(0, _THREAD | _NEW_NAMESPACES, _THREAD),), errno.EPERM),
+        ("prctl", (Check(0, EVERY, _SET_NAME),), NEXT),
+        ("prctl", (Check(0, EVERY, _SET_VMA),), errno.EPERM),
+        ("fcntl", (Check(1, EVERY, _DUPLICATE),), NEXT),
+        *(rule for rule in PROGRAMS.checked if rule[0] not in _NOT_FOR_TY),
+    ),
+)
+"""It takes the first entry that fits, so what programs may do with `mmap` adds nothing."""
 
 
 class Profile(server.Profile):
@@ -60,7 +98,7 @@ class Profile(server.Profile):
         orders = self._orders
         processes = _PROCESSES if os.getuid() == 0 else None
         self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes)
-        self._filters = seccomp.build(orders["machine"]), seccomp.build(orders["machine"], system_calls.TY)
+        self._filters = seccomp.build(orders["machine"]), seccomp.build(orders["machine"], TY)
         found = locks.confine(orders, self._toolchain.leave_files)
         self._has_landlock = found.has_landlock
         found.layers.insert(0, "seccomp")

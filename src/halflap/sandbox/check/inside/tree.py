@@ -1,4 +1,4 @@
-"""A program's syntax tree with places, parents and names; and what every other module here asks of it."""
+"""The syntax tree of a program, with positions, parents and bindings of names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
-from halflap.sandbox.check.inside.answer import Place
+from halflap.sandbox.check.inside.answer import Place, lines_of
 from halflap.sandbox.named import PREFIXES
 
 __all__ = ["FUNCTIONS", "Positions", "Tree", "is_text"]
@@ -18,14 +18,12 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Positions:
-    """Places in a text: Python counts bytes; people, and ty, count characters."""
+    """Positions in a text. Python counts columns in bytes, people and ty in characters."""
 
     def __init__(self, code: str) -> None:
-        # As Python counts lines: a form feed or another odd separator ends none.
-        self._lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._lines = lines_of(code)
 
     def place(self, node: Any) -> Place:
-        """Return where an expression, a keyword or a statement is."""
         line, end = node.lineno, node.end_lineno
         return Place(line, self._column(line, node.col_offset), end, self._column(end, node.end_col_offset))
 
@@ -37,15 +35,15 @@ class Positions:
 
 
 class Binding(NamedTuple):
-    """One way in which a name gets a value."""
+    """A place where a name gets a value."""
 
     node: ast.AST
     value: ast.expr | None
     """Its value, where that is an expression: `x = …`, `(x := …)`."""
     is_augmented: bool
-    """It had a value before: `x += …`."""
+    """It is `x += …`, so the name had a value before."""
     function: ast.AST | None
-    """The function in which it gets it."""
+    """The innermost function around it."""
 
 
 class Tree:
@@ -58,7 +56,7 @@ class Tree:
 
     @cached_property
     def bindings(self) -> dict[str, list[Binding]]:
-        """Every name that the program gives a value to, in any scope, and how."""
+        """The bindings of every name, in all scopes."""
         found: dict[str, list[Binding]] = {}
         for node in self.nodes:
             for name, value in self._bound(node):
@@ -69,7 +67,7 @@ class Tree:
 
     @cached_property
     def attributes(self) -> dict[str, list[ast.expr | None]]:
-        """What is assigned to attributes, by their names, of whatever objects."""
+        """The values assigned to attributes of any object, by the attribute's name."""
         found: dict[str, list[ast.expr | None]] = {}
         for node in self.nodes:
             is_augmented = isinstance(self.parents.get(node), ast.AugAssign)
@@ -78,7 +76,7 @@ class Tree:
         return found
 
     def bindings_of(self, node: ast.AST) -> list[Binding]:
-        """Return the ways in which a name gets its value: those in the innermost function that has any."""
+        """Return the bindings of a name in the innermost function around it that has any."""
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
         if not any(isinstance(one.node, ast.Global | ast.Nonlocal) for one in bound):
             for function in self._functions_around(node):
@@ -94,19 +92,19 @@ class Tree:
         yield None
 
     def only_binding(self, node: ast.AST) -> Binding | None:
-        """Return how a name gets its value, if there is just one way."""
+        """Return the binding of a name if there is just one."""
         bound = self.bindings_of(node)
         return bound[0] if len(bound) == 1 else None
 
     def loop_over(self, node: ast.AST) -> ast.For | ast.comprehension | None:
-        """Return the loop whose variable a name is, if that is all that it is."""
+        """Return the loop that a name is the variable of, if it has no other binding."""
         if not isinstance(node, ast.Name):
             return None
         for inner, outer in pairwise([node, *self.around(node)]):
             if isinstance(outer, (*FUNCTIONS, ast.ClassDef)):
                 break
             if isinstance(outer, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
-                # In the value of a comprehension, its variables hide others.
+                # Its variables hide others of the same name.
                 for loop in outer.generators:
                     if isinstance(loop.target, ast.Name) and loop.target.id == node.id:
                         return loop
@@ -118,7 +116,7 @@ class Tree:
 
     @cached_property
     def loads(self) -> dict[str, list[ast.Name]]:
-        """Every place where a name is read."""
+        """The places where each name is read."""
         found: dict[str, list[ast.Name]] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -130,15 +128,15 @@ class Tree:
         return isinstance(call, ast.Call) and call.func is node
 
     def around(self, node: ast.AST) -> list[ast.AST]:
-        """Return everything that a node is in, innermost first."""
+        """Return the nodes around a node, innermost first."""
         found = []
         while node in self.parents:
             node = self.parents[node]
             found.append(node)
         return found
 
-    def is_tool(self, node: ast.AST) -> bool:
-        """Return whether a node is a call of a tool by a name that means nothing else."""
+    def is_tool(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Return whether a node is a call of a tool by its name, and the program does not rebind that name."""
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
