@@ -102,7 +102,7 @@ async def test_what_contradicts_a_stable_shape_is_drift_and_is_learned() -> None
 async def test_too_many_results_are_skipped_with_one_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "_MAX_WAITING", 5)
+    monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 5.5 * module._BYTES_PER_CALL)
     with caplog.at_level(logging.WARNING):
         async with learning() as (learner, store):
             for number in range(8):
@@ -112,15 +112,11 @@ async def test_too_many_results_are_skipped_with_one_warning(
             assert (await store.learned())[0].learned.observations == 5
             counters = await store.counters()
             assert (counters["learning_results"], counters["learning_dropped"]) == (5, 3)
-    assert len(caplog.records) == 2
-
-
-async def test_results_kept_waiting_are_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 10_000)
-    async with learning() as (learner, _):
-        for number in range(3):
-            learner.take(*answered(text("x" * 6_000), number))
-        assert learner.dropped == 2
+            learner.take(*answered(text("x"), 8))
+            for _ in range(2):
+                learner.take(*answered(text("x" * 5 * module._BYTES_PER_CALL), 9))
+            assert learner.dropped == 5
+    assert len(caplog.records) == 1
 
 
 async def test_a_store_that_fails_loses_nothing_once_it_works_again(

@@ -9,7 +9,7 @@ from halflap.observe.describe import drift_json, observed_json, usage_note
 from halflap.observe.exchange import Imported, exported, read_export
 from halflap.observe.graph_sync import GraphSync
 from halflap.observe.knowledge import Knowledge, key_of
-from halflap.observe.known import Compared, Known, compare, known_of, media_value, merged
+from halflap.observe.known import Compared, Known, compare, known_of, media_value
 from halflap.observe.learner import METERS, Learner
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "key_of",
     "known_of",
     "media_value",
-    "merged",
     "observed_json",
     "read_export",
     "usage_note",

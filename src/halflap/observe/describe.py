@@ -25,15 +25,16 @@ def observed_json(known: Known) -> dict[str, Any]:
         "observedSchema": schema,
         "observations": known.observations,
         "confidence": round(known.confidence, 4),
-        "lastObserved": iso(known.last),
+        "lastObserved": iso(known.learned.results.last),
     }
 
 
 def usage_note(known: Known) -> str:
     """Return how to use the learned schema, and how far to rely on it."""
     results = "1 result" if known.observations == 1 else f"{known.observations:,} results"
-    texts = f", {known.texts:,} of them plain text" if 0 < known.texts < known.observations else ""
-    note = f"Use observedSchema: it is the value in a program, as learned from {results}{texts}. "
+    texts = known.learned.texts
+    plain = f", {texts:,} of them plain text" if 0 < texts < known.observations else ""
+    note = f"Use observedSchema: it is the value in a program, as learned from {results}{plain}. "
     if known.has_media:
         note += (
             "A block of type image, audio, resource or resource_link is not a dict in a program, but an object with "

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreError
 from halflap.learn import Learned
-from halflap.observe.known import Known, known_of, merged
+from halflap.observe.known import Known, known_of
 from halflap.store import ToolKey
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 _MANY = 8
 """For more tools than this, one query reads everything."""
-_MAX_CACHED = 2_000
 _FRESH_SECONDS = 30.0
 """An entry older than this is read again: a backfill or another gateway may have added to it."""
 
@@ -36,7 +36,7 @@ def key_of(tool: Tool) -> ToolKey:
 class _Entry:
     learned: Learned
     read_at: float
-    known: tuple[Known | None] | None = None
+    known: Known | None = None
     """Computed from `learned` on demand."""
 
 
@@ -47,7 +47,7 @@ class Knowledge:
         self.is_used = is_used
         self._store = store
         self._values = values
-        self._entries: OrderedDict[ToolKey, _Entry] = OrderedDict()
+        self._entries: dict[ToolKey, _Entry] = {}
         self._lock = asyncio.Lock()
 
     async def of(self, tool: Tool) -> Known | None:
@@ -76,12 +76,12 @@ class Knowledge:
         self._entries.clear()
 
     async def _known(self, entry: _Entry) -> Known | None:
-        if entry.known is not None:
-            return entry.known[0]
         learned = entry.learned
+        if entry.known is not None or not learned.results.observations:
+            return entry.known
         known = await asyncio.to_thread(known_of, learned)
         if entry.learned is learned:
-            entry.known = (known,)
+            entry.known = known
         return known
 
     async def _read(self, keys: Collection[ToolKey]) -> dict[ToolKey, _Entry]:
@@ -95,41 +95,32 @@ class Knowledge:
             }
             old = [key for key in keys if key not in fresh]
             try:
-                rows = await self._rows(old)
+                learned = await asyncio.to_thread(self._merged, old, await self._rows(old))
             except StoreError as error:
                 logger.warning("What was learned cannot be read: %s", error)
                 return fresh | {key: self._entries[key] for key in old if key in self._entries}
             for key in old:
-                entry = fresh[key] = await self._entry(key, rows.get(key[:2], ()), now)
-                # In a very large catalogue, tools without results are not cached.
-                if len(keys) <= _MAX_CACHED or entry.learned.observations:
-                    self._entries[key] = entry
-            for key in keys & self._entries.keys():
-                self._entries.move_to_end(key)
-            while len(self._entries) > _MAX_CACHED:
-                self._entries.popitem(last=False)
+                entry = self._entries.get(key)
+                if entry is None or entry.learned != learned[key]:
+                    entry = self._entries[key] = _Entry(learned[key], now)
+                entry.read_at = now
+                fresh[key] = entry
             return fresh
 
-    async def _rows(self, keys: Collection[ToolKey]) -> dict[tuple[str, str], list[StoredShape]]:
+    async def _rows(self, keys: Collection[ToolKey]) -> Sequence[StoredShape]:
         if len(keys) > _MANY:
-            rows = list(await self._store.learned())
-        else:
-            names = dict.fromkeys(key[:2] for key in keys)
-            rows = [row for name in names for row in await self._store.learned(server=name[0], tool=name[1])]
-        by_tool: dict[tuple[str, str], list[StoredShape]] = {}
-        for row in rows:
-            by_tool.setdefault((row.server, row.tool), []).append(row)
-        return by_tool
+            return await self._store.learned()
+        names = dict.fromkeys(key[:2] for key in keys)
+        return [row for name in names for row in await self._store.learned(server=name[0], tool=name[1])]
 
-    async def _entry(self, key: ToolKey, rows: Iterable[StoredShape], now: float) -> _Entry:
-        counting = [row for row in rows if row.definition_hash in {key.definition_hash, ""}]
-        learned = Learned()
-        if counting:
-            learned = await asyncio.to_thread(merged, counting)
+    def _merged(self, keys: Iterable[ToolKey], rows: Iterable[StoredShape]) -> dict[ToolKey, Learned]:
+        """Merge what all origins learned of each tool, also before its definition was known."""
+        shapes: defaultdict[ToolKey, Learned] = defaultdict(Learned)
+        for row in rows:
             # Values that were stored while `learning.values` was on are not shown.
-            learned = learned if self._values else learned.without_values()
-        entry = self._entries.get(key)
-        if entry is None or entry.learned != learned:
-            return _Entry(learned, now)
-        entry.read_at = now
-        return entry
+            learned = row.learned if self._values else row.learned.without_values()
+            shapes[row.key] = shapes[row.key].merge(learned)
+        return {
+            key: reduce(Learned.merge, (shapes[one] for one in {key, key._replace(definition_hash="")}))
+            for key in keys
+        }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +17,8 @@ from halflap.store import DriftEvent
 if TYPE_CHECKING:
     from halflap.learn.shape import Place
     from halflap.schema import Type
-    from halflap.store import StoredShape, ToolKey
+    from halflap.store import ToolKey
 
-IMPORTED = "import:"
-"""Prefix of the origins that came from other gateways."""
 _MEDIA_TAGS = frozenset(Tag("type", kind) for kind in ("image", "audio", "resource", "resource_link"))
 """Blocks that are not text: programs get an object for them, not a dict."""
 _MEDIA_KEYS = frozenset({"type", "mimeType", "uri", "name"})
@@ -29,13 +26,6 @@ _MAX_SHOWN = 20_000
 """Bytes of JSON Schema shown to a model; `halflap schema show` has the rest."""
 _MIN_RESULTS = 3
 """Results that are enough to show a type even if all of them answered the same arguments."""
-_MIN_CALLS = 50
-"""A shape that rests on fewer different calls cannot be stable, so its confidence need not be computed."""
-
-
-def merged(rows: Iterable[StoredShape]) -> Learned:
-    """Merge what all origins learned of a tool."""
-    return reduce(Learned.merge, (row.learned for row in rows), Learned())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +49,6 @@ class Known:
     def observations(self) -> int:
         """Results that were not errors."""
         return self.learned.results.observations
-
-    @property
-    def texts(self) -> int:
-        return self.learned.texts
-
-    @property
-    def errors(self) -> int:
-        return self.learned.errors
-
-    @property
-    def last(self) -> float | None:
-        return self.learned.results.last
 
 
 def known_of(learned: Learned) -> Known | None:
@@ -132,10 +110,7 @@ def compare(before: Mapping[ToolKey, Learned], added: Mapping[ToolKey, Learned])
             continue
         found = changes(was, now) if was.observations else ()
         changed |= bool(found) or was.observations < _MIN_RESULTS
-        if not found or was.sample.size() < _MIN_CALLS:
-            continue
-        certainty = confidence(was)
-        if certainty >= STABLE:
+        if found and (certainty := confidence(was)) >= STABLE:
             at = time.time() if now.first is None else now.first
             basis = (was.observations, round(certainty, 4))
             drift += [DriftEvent(*key, one.path, one.what, one.before, one.now, at, *basis) for one in found]

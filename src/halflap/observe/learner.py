@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -37,8 +36,9 @@ METERS = {
     "write_seconds": "seconds spent storing them",
     "dropped": "results that were skipped because too many were waiting",
 }
-_MAX_WAITING = 5_000
 _MAX_WAITING_BYTES = 64 * 1024 * 1024
+_BYTES_PER_CALL = 2_000
+"""What a waiting call takes besides its texts."""
 _SMALL = 4_096
 """Results up to this size are parsed on the event loop; larger ones take milliseconds, so a thread parses them."""
 _OBSERVED_BYTES = 256 * 1024
@@ -49,7 +49,6 @@ _WRITE_REST = 20
 _SLICE_SECONDS = 0.001
 _REST = 19
 """After a slice of work, calls have the event loop for this many times as long as it took."""
-_MAX_READINGS = 2_000
 
 
 @dataclass(slots=True)
@@ -62,7 +61,7 @@ class _Waiting:
 
     @property
     def size(self) -> int:
-        return len(self.call.arguments or "") + len(self.call.result or "")
+        return _BYTES_PER_CALL + len(self.call.arguments or "") + len(self.call.result or "")
 
     @property
     def ended(self) -> float:
@@ -119,7 +118,7 @@ class Learner:
         self._took = 0.0
         self._unreported = 0
         """Dropped results that the store does not count yet."""
-        self._is_overloaded = self._is_failing = self._is_closed = False
+        self._is_failing = self._is_closed = False
         self.dropped = 0
         """Results skipped because too many were waiting; a backfill can learn from those that were recorded."""
 
@@ -128,9 +127,11 @@ class Learner:
         if self._is_closed:
             return
         waiting = _Waiting(tool, call)
-        is_full = self._waiting_bytes and self._waiting_bytes + waiting.size > _MAX_WAITING_BYTES
-        if is_full or len(self._waiting) >= _MAX_WAITING:
-            self._drop()
+        if self._waiting and self._waiting_bytes + waiting.size > _MAX_WAITING_BYTES:
+            if not self.dropped:
+                logger.warning("Results arrive faster than they can be learned from; some are skipped.")
+            self.dropped += 1
+            self._unreported += 1
             return
         self._waiting.append(waiting)
         self._waiting_bytes += waiting.size
@@ -156,13 +157,6 @@ class Learner:
                 self._task.cancel()
             await asyncio.wait([self._task])
         await self.flush()
-
-    def _drop(self) -> None:
-        self.dropped += 1
-        self._unreported += 1
-        if not self._is_overloaded:
-            logger.warning("Results arrive faster than they can be learned from; some are skipped.")
-        self._is_overloaded = True
 
     async def _run(self) -> None:
         while True:
@@ -192,13 +186,12 @@ class Learner:
             self._took = time.monotonic() - began
             for _ in batch:
                 self._waiting_bytes -= self._waiting.popleft().size
-            if self._is_overloaded and not self._waiting:
-                logger.warning("%d results were skipped so far; learning has caught up.", self.dropped)
-                self._is_overloaded = False
 
     async def _learn_from(self, batch: Sequence[_Waiting]) -> None:
         if self._salt is None:
-            await self._read_salt()
+            self._salt = await self._store.salt()
+            if self._trails is not None:
+                self._trails.salt = self._salt
         if self._before_writing is not None:
             # The calls have to be recorded before they can be marked.
             await self._before_writing()
@@ -220,15 +213,6 @@ class Learner:
             self._unreported = 0
             await self._store.add_counters({f"learning_{name}": value for name, value in meters.items()})
             return
-
-    async def _read_salt(self) -> None:
-        try:
-            self._salt = await self._store.salt()
-        except StoreError as error:
-            logger.warning("%s Until the gateway restarts, a salt in memory is used.", error)
-            self._salt = secrets.token_bytes(32)
-        if self._trails is not None:
-            self._trails.salt = self._salt
 
     async def _write(self, seen: _Seen) -> frozenset[str]:
         """Store what was seen. If another process learned from some of the calls, store nothing and return those."""
@@ -296,7 +280,5 @@ class Learner:
 
     def _reading(self, key: ToolKey, tool: Tool) -> Reading:
         if key not in self._readings:
-            if len(self._readings) >= _MAX_READINGS:
-                self._readings.clear()
             self._readings[key] = reading_of(tool)
         return self._readings[key]

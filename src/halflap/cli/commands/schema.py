@@ -58,13 +58,13 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
         tool = gateway.snapshot.find(name)
         known = await gateway.learned.of(tool)
     data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
-    data |= {} if known is None else {"texts": known.texts, "errors": known.errors}
+    data |= {} if known is None else {"texts": known.learned.texts, "errors": known.learned.errors}
     types = {"declared": result_type(tool.output_schema), "learned": known and result_type(known.schema)}
     shown = {
         "note": described.get("note"),
         **{word: kind and compact(kind) for word, kind in types.items()},
         "results": known and known.observations,
-        "failed calls": (known and known.errors) or None,
+        "failed calls": (known and known.learned.errors) or None,
         "confidence": known and known.confidence,
         "last": described.get("lastObserved"),
         "drift": [drift_line(one) for one in described.get("drift", ())],
