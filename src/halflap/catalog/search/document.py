@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,10 +12,6 @@ MAX_NAME = 300
 """Characters of a name. Doubling it doubles the time for a hostile one."""
 MAX_TEXT = 4_000
 """Characters of a description, or of all parameters. Doubling it doubles the time to index hostile tools."""
-_MAX_PARAMETER_TEXT = 400
-"""Characters of one description of a parameter."""
-_MAX_PARAMETERS = 300
-"""Parameters, or enum values of one, that are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +47,10 @@ def _parameters(schema: Any) -> tuple[list[str], list[str]]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return [], []
-    named = dict(islice(properties.items(), _MAX_PARAMETERS))
     texts: list[Any] = []
-    for part in named.values():
+    for part in properties.values():
         if isinstance(part, dict):
             # Enum values often name what the tool can do: `action` is one of create, move, delete.
             values = part.get("enum")
-            texts += [
-                part.get("description"),
-                *(values[:_MAX_PARAMETERS] if isinstance(values, list) else ()),
-            ]
-    return [str(name)[:MAX_NAME] for name in named], [
-        text[:_MAX_PARAMETER_TEXT] for text in texts if isinstance(text, str)
-    ]
+            texts += [part.get("description"), *(values if isinstance(values, list) else ())]
+    return [*properties], [text for text in texts if isinstance(text, str)]
