@@ -145,6 +145,12 @@ class Catalog:
         fingerprint = self._fingerprints.get(listing.server, "")
         now = self._clock()
         before = {tool.original_name: tool for tool in self._rows.get(listing.server, ServerRows()).tools}
+        listed = {str(one["name"]): definition_hash(one) for one in listing.tools}
+        if listing.server in OWN and listed == {
+            name: tool.hash for name, tool in before.items() if not tool.removed
+        }:
+            # Every command lists its own sources, and they have rarely changed.
+            return
         await self._update(listing.server, lambda rows: absorb(rows, listing, fingerprint, now))
         changed = []
         for tool in self._rows[listing.server].tools:
@@ -157,13 +163,6 @@ class Catalog:
         if self._config.tools.pin != "off" and changed:
             message = "server %r: tools changed since they were accepted: %s. See `halflap doctor`."
             logger.warning(message, listing.server, join(sorted(changed), limit=_MAX_NAMED))
-
-    async def absorb_changed(self, listing: Listing) -> None:
-        """Merge a listing, unless the catalogue already has exactly these definitions."""
-        rows = self._rows.get(listing.server, ServerRows())
-        kept = {tool.original_name: tool.hash for tool in rows.tools if not tool.removed}
-        if kept != {str(one["name"]): definition_hash(one) for one in listing.tools}:
-            await self.absorb(listing)
 
     async def absorb_features(self, server: str, features: Features) -> bool:
         """Store what a server offers besides tools, and return whether that has changed."""

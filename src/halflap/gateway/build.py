@@ -151,7 +151,7 @@ class Parts:
         self.programs = Programs(services, self._code_of)
         self.scripts = Scripts(
             ScriptFolder(config.data_dir / "scripts"),
-            absorb=self.catalog.absorb_changed,
+            absorb=self.catalog.absorb,
             programs=self.programs,
             call=self.calls.call,
             accept=self.catalog.accept,
@@ -160,7 +160,7 @@ class Parts:
             Library(config.programs.root),
             Runner(config.programs, tool=self._tool, data_dir=config.data_dir),
             call_tool=self.calls.call,
-            absorb=self.catalog.absorb_changed,
+            absorb=self.catalog.absorb,
             settle=self.catalog.ensure_listed,
             under_rules=self.programs.under_rules,
             recorder=self.recorder,
