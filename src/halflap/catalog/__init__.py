@@ -6,7 +6,7 @@ catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog, Servers
-from halflap.catalog.listing import PARTS, changed_parts, choose_name, feature_name, namespaced
+from halflap.catalog.listing import PARTS, changed_parts, choose_name, feature_name, namespaced, tool_of
 from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, block_rule, matches
 from halflap.catalog.view import View
@@ -25,4 +25,5 @@ __all__ = [
     "feature_name",
     "matches",
     "namespaced",
+    "tool_of",
 ]

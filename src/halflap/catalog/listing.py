@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from halflap.core.values import OWN, Features, Listing, Tool, canonical, definition_hash
+from halflap.core.values import OWN, Annotations, Features, Listing, Tool, canonical, definition_hash
 from halflap.store import ServerRows, StoredServer, StoredTool
 
+T = TypeVar("T")
 PARTS = {
     "title": "title",
     "description": "description",
@@ -27,7 +28,7 @@ PARTS = {
 }
 """The parts of a definition that an agent relies on, with their names in messages."""
 _MAX_REMOVED = 1_000
-"""Removed tools and prompts that are remembered per server: one that comes back changed counts as changed."""
+"""Removed tools and prompts that are remembered per server: one that returns with another definition has changed."""
 _MAX_REMOVED_BYTES = 4_000_000
 """The size of the definitions of removed tools together, as JSON."""
 MAX_NAME = 200
@@ -114,6 +115,33 @@ def _remembered(removed: Collection[StoredTool]) -> list[StoredTool]:
     return sorted(kept, key=lambda one: one.position)
 
 
+def tool_of(definition: Mapping[str, Any], server: str, name: str, digest: str = "") -> Tool:
+    """Read a definition, tolerating values of any type."""
+    claims = _only(dict, definition.get("annotations")) or {}
+    return Tool(
+        name=name,
+        server=server,
+        original_name=str(definition["name"]),
+        description=_only(str, definition.get("description")) or "",
+        input_schema=definition.get("inputSchema", {}),
+        output_schema=_only(dict, definition.get("outputSchema")),
+        title=_only(str, definition.get("title")),
+        annotations=Annotations(
+            title=_only(str, claims.get("title")),
+            read_only=_only(bool, claims.get("readOnlyHint")),
+            destructive=_only(bool, claims.get("destructiveHint")),
+            idempotent=_only(bool, claims.get("idempotentHint")),
+            open_world=_only(bool, claims.get("openWorldHint")),
+        ),
+        meta=_only(dict, definition.get("_meta")),
+        hash=digest,
+    )
+
+
+def _only(kind: type[T], value: Any) -> T | None:
+    return value if isinstance(value, kind) else None
+
+
 def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the parts of a definition that differ."""
     # Compared as text: `True == 1` in Python, but not in the hash.
@@ -180,16 +208,8 @@ def accept_prompts(before: ServerRows, names: Collection[str]) -> ServerRows:
 
 def prompt_tool(server: str, definition: Mapping[str, Any]) -> Tool:
     """Return a prompt as the rules for tools see it."""
-    name = str(definition["name"])
-    return Tool(
-        name=feature_name(server, "prompt", name),
-        server=server,
-        original_name=name,
-        description=str(definition.get("description") or ""),
-        input_schema=definition["inputSchema"],
-        title=definition.get("title"),
-        hash=definition_hash(definition),
-    )
+    name = feature_name(server, "prompt", str(definition["name"]))
+    return tool_of(definition, server, name, definition_hash(definition))
 
 
 def _definition(prompt: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from halflap.catalog.listing import changed_parts, namespaced, prompt_tool, read_features
+from halflap.catalog.listing import changed_parts, namespaced, prompt_tool, read_features, tool_of
 from halflap.core.errors import ToolNotFoundError
 from halflap.core.suggest import ToolNameIndex
-from halflap.core.values import Annotations, Changes, Features, Tool
+from halflap.core.values import Changes, Features, Tool
 
 if TYPE_CHECKING:
     from halflap.config import ToolsConfig
     from halflap.store import StoredServer, StoredTool
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -128,34 +125,6 @@ def block_rule(tool: StoredTool | Tool, tools: ToolsConfig) -> str | None:
     return None if glob is None else f"`tools.block: {glob}`"
 
 
-def build_tool(stored: StoredTool) -> Tool:
-    """Read a definition, tolerating values of any type."""
-    definition = stored.definition
-    claims = _only(dict, definition.get("annotations")) or {}
-    return Tool(
-        name=stored.name,
-        server=stored.server,
-        original_name=stored.original_name,
-        description=definition.get("description") or "",
-        input_schema=definition["inputSchema"],
-        output_schema=_only(dict, definition.get("outputSchema")),
-        title=_only(str, definition.get("title")),
-        annotations=Annotations(
-            title=_only(str, claims.get("title")),
-            read_only=_only(bool, claims.get("readOnlyHint")),
-            destructive=_only(bool, claims.get("destructiveHint")),
-            idempotent=_only(bool, claims.get("idempotentHint")),
-            open_world=_only(bool, claims.get("openWorldHint")),
-        ),
-        meta=_only(dict, definition.get("_meta")),
-        hash=stored.hash,
-    )
-
-
-def _only(kind: type[T], value: Any) -> T | None:
-    return value if isinstance(value, kind) else None
-
-
 def build_snapshot(
     number: int, stored: Iterable[StoredTool], servers: Mapping[str, StoredServer], tools: ToolsConfig
 ) -> Snapshot:
@@ -181,7 +150,7 @@ def build_snapshot(
                 changed[prompt.name] = changed_parts(kept.accepted[original], definition)
     return Snapshot(
         number=number,
-        tools={name: build_tool(one) for name, one in present.items()},
+        tools={name: tool_of(one.definition, one.server, name, one.hash) for name, one in present.items()},
         blocked=blocked,
         changed=changed,
         accepted=accepted,

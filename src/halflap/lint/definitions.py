@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from halflap.catalog import choose_name
+from halflap.catalog import choose_name, tool_of
 from halflap.core.errors import UsageError
 from halflap.core.text import visible
-from halflap.core.values import Annotations, Tool
 from halflap.lint.server import NO_EVIDENCE, Evidence, LintServer, LintTool
 from halflap.schema import parse_json
 
@@ -73,23 +72,5 @@ def server_of(
         name = choose_name(server, unique, names)
         names[name] = (server, unique)
         known = (evidence or {}).get(original, NO_EVIDENCE) if times[original] == 1 else NO_EVIDENCE
-        tools.append(LintTool(_tool(server, original, name, definition), known, definition))
+        tools.append(LintTool(tool_of(definition, server, name), known, definition))
     return LintServer(server, tuple(tools), frozenset(one for one, count in times.items() if count > 1))
-
-
-def _tool(server: str, original: str, name: str, definition: Mapping[str, Any]) -> Tool:
-    """Read one definition; anything may be in it."""
-    claims = definition.get("annotations")
-    claims = claims if isinstance(claims, dict) else {}
-    hints = [claims.get(f"{one}Hint") for one in ("readOnly", "destructive", "idempotent", "openWorld")]
-    description, meta = definition.get("description"), definition.get("_meta")
-    return Tool(
-        name=name,
-        server=server,
-        original_name=original,
-        description=description if isinstance(description, str) else "",
-        input_schema=definition.get("inputSchema", definition.get("input_schema")) or {},
-        output_schema=definition.get("outputSchema", definition.get("output_schema")),
-        annotations=Annotations(None, *(hint if isinstance(hint, bool) else None for hint in hints)),
-        meta=meta if isinstance(meta, dict) else None,
-    )
