@@ -186,12 +186,16 @@ def test_secrets_in_a_program_are_redacted_and_its_variables_kept() -> None:
     assert PLAIN.code(code) == code
 
 
-def test_an_owners_secrets_are_replaced_and_the_last_ones_still_count() -> None:
+def test_replaced_secrets_are_redacted_until_no_call_can_return_them(monkeypatch: pytest.MonkeyPatch) -> None:
     redactor = Redactor(["configured one"])
     for number in (1, 2, 3, 3):
         redactor.replace_secrets("ann", [f"ann's {number}."])
     text = "configured one, ann's 1. ann's 2. ann's 3."
-    assert redactor.value({text: text}) == dict([[f"{MARK}, ann's 1. {MARK} {MARK}"] * 2])
+    assert redactor.value({text: text}) == dict([[f"{MARK}, {MARK} {MARK} {MARK}"] * 2])
+    monkeypatch.setattr("halflap.calls.redact.redactor._REPLACED_SECONDS", -1)
+    for number in (3, 4, 5):
+        redactor.replace_secrets("bob", [f"bob's {number}."])
+    assert redactor.text(f"{text} bob's 3. bob's 5.").endswith(f"bob's 3. {MARK}")
 
 
 # Size limits

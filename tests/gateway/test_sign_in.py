@@ -117,15 +117,18 @@ async def test_tokens_are_in_no_file_but_that_of_the_sign_in_even_if_the_server_
 ) -> None:
     caplog.set_level("DEBUG")
     await sign_in(config)
-    first = {*server.accounts.access, *server.accounts.refresh}
+    tokens = {*server.accounts.access, *server.accounts.refresh}
     async with Gateway.open(config) as gateway:
         assert (await gateway.call("mcp__notes__leak")).text.endswith(next(iter(server.accounts.access)))
-        server.accounts.expire()
-        await gateway.call("mcp__notes__leak")
-        assert all("it came with [redacted]" in str(one.result) for one in await gateway.recent_calls())
+        for _ in range(2):
+            server.accounts.expire()
+            await gateway.call("mcp__notes__leak")
+            tokens = tokens | {*server.accounts.access, *server.accounts.refresh}
+        # A late result may still have the first of the tokens.
+        results = [str(one.result).count("[redacted]") for one in await gateway.recent_calls()]
+        assert results == [6, 4, 2]  # as text and as structured content
         examined = str(await gateway.examine())
-    tokens = first | {*server.accounts.access, *server.accounts.refresh}
-    assert len(tokens) == 4
+    assert len(tokens) == 6
 
     def files() -> list[bytes]:
         paths = [

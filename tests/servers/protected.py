@@ -150,6 +150,7 @@ class Protected:
         self.url = f"{self.origin}/mcp"
         self.answers: dict[str, ASGIApp] = {}
         self.paths: list[str] = []
+        self.leaked: list[str] = []
         settings = AuthSettings(
             issuer_url=AnyHttpUrl(self.origin),
             resource_server_url=AnyHttpUrl(self.url),
@@ -170,9 +171,10 @@ class Protected:
 
         @server.tool()
         def leak() -> str:
-            """Return the token of the request."""
+            """Return the tokens of this and all earlier requests."""
             token = get_access_token()
-            return "" if token is None else f"it came with {token.token}"
+            self.leaked += [] if token is None else [token.token]
+            return " ".join(self.leaked)
 
         self._app = server.streamable_http_app(json_response=True)
 
@@ -181,6 +183,7 @@ class Protected:
         self.accounts.reset()
         self.answers.clear()
         self.paths.clear()
+        self.leaked.clear()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,6 +18,8 @@ from halflap.calls.redact.table import Sensitivity, sensitivity, words
 __all__ = ["Redactor"]
 
 _CUT = " [cut]"
+_REPLACED_SECONDS = 3_600.0
+"""How long a replaced token is still redacted: calls that were sent with it may return it later."""
 _SHORTEST_ENCODED = 8
 """Shorter secrets are not looked for in base64 and hexadecimal digits: these would occur by chance."""
 _MAX_DEPTH = 100
@@ -34,21 +38,22 @@ class Redactor:
     """Removes the given secrets, and everything that looks like a secret."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._forms: dict[str, tuple[frozenset[str], ...]] = {}
+        self._forms: dict[str, dict[frozenset[str], float]] = {}
+        """The forms of each owner's secrets, and until when they are redacted."""
         self._known: list[str] = []
         self.short = lru_cache(maxsize=1_000)(self.part)
         """Redacts keys: they repeat, so the answers are kept."""
         self.replace_secrets("", secrets)
 
     def replace_secrets(self, owner: str, secrets: Iterable[str]) -> None:
-        """Redact these secrets of an owner as well. Those before them still count, as records may wait with them."""
-        forms = frozenset(form for one in secrets for form in _written_forms(one[:OVERLAP]))
-        newest = self._forms.get(owner, ())[:1]
-        if newest != (forms,):
-            self._forms[owner] = (forms, *newest)
-            known = frozenset[str]().union(*(one for each in self._forms.values() for one in each))
-            self._known = sorted(filter(None, known), key=len, reverse=True)
-            self.short.cache_clear()
+        """Redact these secrets of an owner from now on, and the replaced ones for as long as a call may have them."""
+        forms, now = frozenset(form for one in secrets for form in _written_forms(one[:OVERLAP])), time.time()
+        before = self._forms.get(owner, {}).items()
+        kept = {one: min(until, now + _REPLACED_SECONDS) for one, until in before if until > now}
+        self._forms[owner] = {**kept, forms: math.inf}
+        known = frozenset[str]().union(*(one for each in self._forms.values() for one in each))
+        self._known = sorted(filter(None, known), key=len, reverse=True)
+        self.short.cache_clear()
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with the same keys, types and lengths, without its secrets."""
