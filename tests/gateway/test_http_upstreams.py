@@ -106,11 +106,14 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
         servers = [
             {"name": "locked", "url": locked, "transport": "http"},
             {"name": "away", "url": f"http://127.0.0.1:{free_port()}/mcp?token=secret"},
+            {"name": "unknown", "url": "http://mcp.invalid/mcp"},
         ]
         async with Gateway.open({"servers": servers}) as gateway:
             await gateway.refresh()
             status = {one.name: one for one in await gateway.statuses()}
             assert (status["locked"].state, status["away"].trouble) == ("needs-sign-in", "not-reached")
+            assert status["unknown"].trouble == "not-reached"
+            assert "mcp.invalid could not be resolved" in (status["unknown"].reason or "")
             with pytest.raises(ToolNotFoundError) as caught:
                 await gateway.call("mcp__away__x")
             assert "secret" not in str(caught.value)

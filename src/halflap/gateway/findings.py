@@ -17,6 +17,10 @@ NO_SERVER_ADVICE = (
     "Import servers from your other clients with `halflap init`, or add one: halflap add NAME -- COMMAND"
 )
 _NOT_STARTED = frozenset({"idle", "starting", "reconnecting"})
+_NOT_CONTACTED = frozenset(
+    {"command-not-found", "command-not-run", "not-reached", "certificate-not-accepted", "proxy-failed"}
+)
+"""Troubles that an empty variable cannot have caused: the server did not get to see any."""
 _MAX_NAMED = 3
 _MAX_NAME = 80
 _ROW = re.compile(r"^\| `([a-z-]+)` \| (\w+) \| `([a-z-]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -127,7 +131,8 @@ def _of_server(row: Mapping[str, Any], config: Config) -> Iterator[Finding]:
             reason = reason[:1].upper() + reason[1:]
         source = next((one.source for one in config.servers if one.name == name), None)
         where = f"Its entry is in {source or 'the configuration'}."
-        hint = f"{empty} is empty, which may be the cause." if empty else ""
+        may_matter = empty and code not in _NOT_CONTACTED
+        hint = f"{empty} is empty, which may be the cause." if may_matter else ""
         yield Finding(code, reason, name, hint, where)
     elif empty and row["transport"] != "stdio":
         yield Finding("header-empty", f"{empty} is empty.", name)

@@ -172,7 +172,9 @@ def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure
     if server.command is None or failure.trouble in {"command-not-found", "command-not-run"}:
         return failure
     shown = explaining_lines(log.recent(_LINES_READ))
-    end = f"Its log: {' | '.join(shown)}" if shown else "It wrote nothing to stderr."
+    end = "It wrote nothing to stderr."
+    if shown:
+        end = f"Its log (whole: `halflap doctor --log`): {' | '.join(shown)}"
     return Failure(failure.trouble, f"{failure.message} {end}")
 
 

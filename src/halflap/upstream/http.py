@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -107,11 +108,13 @@ class _Client(httpx2.AsyncClient):
 
     def _problem(self, request: httpx2.Request, response: httpx2.Response) -> tuple[int, Failure] | None:
         """Return the error code and the failure if a response's status or content type means one."""
-        status, shown = response.status_code, _status(response)
+        status = response.status_code
         if status in {401, 403}:
             return REFUSED, Failure("sign-in-needed", _explain_refusal(response, self._sign_in))
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-            return NOT_SENT, Failure("proxy-failed", f"the proxy{_proxy(request)} answered {shown}.")
+            return NOT_SENT, Failure(
+                "proxy-failed", f"the proxy{_proxy(request)} answered {_status(response)}."
+            )
         if status == HTTPStatus.NOT_FOUND and "mcp-session-id" in request.headers:
             return NOT_SENT, Failure("not-reached", "it no longer knows our session; it was restarted.")
         # Over SSE, answers arrive as events. Over streamable HTTP, a server need not support GET.
@@ -120,40 +123,48 @@ class _Client(httpx2.AsyncClient):
             return None
         # Typical answers to a POST at the event stream of the older transport.
         self._connection.only_sse |= status in {400, 404, 405}
-        kind = _kind(response)
-        if kind == "application/json":
-            return None
-        reason = None
-        if response.is_redirect:
-            target = request.url.join(response.headers.get("location", "")).copy_with(
-                query=None, fragment=None
-            )
-            reason = (
-                f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
-                "a page to sign in, the server needs a token under `headers:`."
-            )
-        elif response.is_error:
-            reason = f"it answered {shown}. Check `url`, and whether the server works."
-        elif status != HTTPStatus.ACCEPTED and kind not in {"", "text/event-stream"}:
-            reason = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
-        return None if reason is None else (UNUSABLE, Failure("not-reached", reason))
+        failure = _explain_answer(request, response)
+        return None if failure is None else (UNUSABLE, failure)
+
+
+def _explain_answer(request: httpx2.Request, response: httpx2.Response) -> Failure | None:
+    """Return why the answer to a POST cannot be one of an MCP server; None if it can."""
+    kind = _kind(response)
+    if kind == "application/json":
+        return None
+    if response.is_redirect:
+        target = request.url.join(response.headers.get("location", "")).copy_with(query=None, fragment=None)
+        reason = (
+            f"it redirects to {visible(str(target), _MAX_SHOWN)}. If that is the server, use it as `url`; if it is "
+            "a page to sign in, the server needs a token under `headers:`."
+        )
+        return Failure("not-mcp", reason)
+    if response.is_error:
+        reason = f"it answered {_status(response)}. Check `url`, and whether the server works."
+        return Failure("answered-an-error", reason)
+    if response.status_code == HTTPStatus.ACCEPTED or kind in {"", "text/event-stream"}:
+        return None
+    reason = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
+    return Failure("not-mcp", reason)
 
 
 def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
     reason = str(error) or type(error).__name__
-    tls: BaseException | None = error
-    while tls is not None and not isinstance(tls, ssl.SSLError):
-        tls = tls.__cause__ or tls.__context__
-    if isinstance(tls, ssl.SSLCertVerificationError):
-        message = f"the certificate of {request.url.host} was not accepted: {tls.verify_message}."
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError | socket.gaierror):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        message = f"the certificate of {request.url.host} was not accepted: {cause.verify_message}."
         return NOT_SENT, Failure("certificate-not-accepted", message)
     if isinstance(error, httpx2.ProxyError):
         message = f"the proxy{_proxy(request)} refused the connection: {reason}."
         return NOT_SENT, Failure("proxy-failed", message)
     if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return LOST, Failure("not-reached", f"the connection broke: {reason}.")
-    if tls is None and (proxy := _proxy(request)):
+    if not isinstance(cause, ssl.SSLError) and (proxy := _proxy(request)):
         return NOT_SENT, Failure("proxy-failed", f"the proxy{proxy} could not be reached: {reason}.")
+    if isinstance(cause, socket.gaierror):
+        return NOT_SENT, Failure("not-reached", f"its host name {request.url.host} could not be resolved.")
     # Without parts that may be secret.
     address = request.url.copy_with(userinfo=b"", query=None, fragment=None)
     return NOT_SENT, Failure("not-reached", f"it cannot be reached at {address}: {reason}.")
