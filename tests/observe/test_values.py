@@ -29,7 +29,7 @@ def opened(settings: dict[str, Any]) -> AbstractAsyncContextManager[Gateway]:
 
 async def learn(*words: str) -> None:
     async with opened(ON) as gateway:
-        for number in range(12):
+        for number in range(16):
             value = {"colour": words[number % len(words)], "type": "plain"}
             await gateway.call(ODD, number=number, result=structured(value))
         assert words[0] in json.dumps(await gateway.inspect(ODD))
@@ -60,7 +60,7 @@ def test_they_are_neither_shown_nor_left_on_disk(run: Run, home: Path) -> None:
             told = await everything(gateway)
             assert "vermilion" not in told
             assert "colour" in told
-            assert (await gateway.inspect(ODD))["observations"] == 12
+            assert (await gateway.inspect(ODD))["observations"] == 16
         # Switched on again, there is nothing that could come back.
         async with opened(ON) as gateway:
             assert "vermilion" not in await everything(gateway)
@@ -112,7 +112,7 @@ async def check(gateway: Gateway) -> None:
 def test_a_secret_in_a_result_leaves_no_value(run: Run, home: Path) -> None:
     async def scenario() -> None:
         async with opened({"learning": {"values": True}}) as gateway:
-            for number in range(12):
+            for number in range(16):
                 await gateway.call(ODD, number=number, result=structured(result(number)))
             await check(gateway)
 
@@ -122,7 +122,7 @@ def test_a_secret_in_a_result_leaves_no_value(run: Run, home: Path) -> None:
 
 async def test_so_does_one_in_a_log(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    lines = [{"tool": ODD, "arguments": {"n": n}, "result": result(n)} for n in range(12)]
+    lines = [{"tool": ODD, "arguments": {"n": n}, "result": result(n)} for n in range(16)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     async with opened({"learning": {"values": True}}) as gateway:
         await (await gateway.learned.backfill()).run([str(log)])

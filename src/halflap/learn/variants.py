@@ -21,8 +21,8 @@ _CHANCE = 20
 """A rule must not hold by chance in more than one of this many cases. Doubling it needs more results to find variants."""
 _MIN_COMMON_KEYS = 2
 _MIN_ENUM_VALUES = 2
-_MIN_REPETITIONS = 3
-"""How often the values of an enumeration must be seen on average."""
+_MIN_REPETITIONS = 8
+"""How often the values of an enumeration must be seen on average. With half as many, a few logins that repeat would be one."""
 _NULL = frozenset({"null"})
 
 
