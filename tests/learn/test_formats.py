@@ -54,7 +54,7 @@ def test_other_texts_have_no_format() -> None:
         "\u0662024-01-01",
         "\ud800",
         "2024-01-01\n",
-        "03:00:00+1",
+        "14:30:00+2",
         "https://a.b/ c",
         "https://a.b/%zz",
         "x" * 10_000,

@@ -31,7 +31,7 @@ USD SFO JSON_RPC CUSTOMER_ID größe prénom 名前 january monday mon mar may s
 )
 NUMBERED = listed(
     """
-address1 address_1 addressLine2 line2 line_2 phone2 image1 img2 option_1 level_3 field_9 param_2 arg0 x1 y2 lat1 c_1 x_0 t0 n_1 h1
+address_1 addressLine2 line2 line_2 phone2 image1 img2 option_1 level_3 field_9 param_2 arg0 x1 y2 lat1 c_1 x_0 t0 n_1 h1
 ADDRESS1 PHONE2 customer_phone1 user_address1 order_line2 part1Name part2Name lib9CompatibleModule txtColour12 電話1
 sha256 sha512 sha3_256 hmac_sha256 md5 md5sum md5Hash md5_checksum utf8 utf-8 base64 base64_data keepBase64
 b64_json crc32 blake2b ipv4 ipv6 ipv4Address http2 html5 oauth2_token oauth2Token tls1_3 x509 x86_64 amd64 arm64 win32 int32
@@ -48,7 +48,7 @@ NAMES = [*PLAIN, *NUMBERED, *SIGNED, "Net Worth", "1. first", "5. weight", "Last
 """What servers' authors write."""
 IDS = listed(
     """
-credit_card_9912345 gift_card_1234 cus_NffrFeUfNV2Hib cus_Nff0a9b2c3 usr_ab1234 user_4242 user4242
+wallet_9912345 voucher_1234 cus_NffrFeUfNV2Hib cus_Nff0a9b2c3 usr_ab1234 user_4242 user4242
 USER#alice order#12 order-1234 #1234 emp_0042 session_1a2b INV-0042 SKU123 JIRA-42
 PROJ-1234 GH-99 CVE-2021-44228 E1234 T1059 tt0111161 customfield_10010 QW7T2B KXPG34 ZXT069
 BA24 QF12 LH441 B0C1234567 U024BE7LH C061EG9SL 01ARZ3NDEKTSV4RRFFQ69G5FAV V1StGXR8_Z5jdHi6B-myT cjld2cjxh0000qzrmn831i7rn

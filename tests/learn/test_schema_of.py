@@ -110,7 +110,7 @@ def test_records_with_optional_fields_stay_records(
 
 
 KEYS_OF_MAPS: dict[str, Callable[[random.Random], str]] = {
-    "ids": lambda chance: f"credit_card_{chance.randrange(10**6, 10**7)}",
+    "ids": lambda chance: f"wallet_{chance.randrange(10**6, 10**7)}",
     "random ids": lambda chance: f"cus_{''.join(chance.choices(string.ascii_letters + string.digits, k=14))}",
     "codes": lambda chance: "".join(chance.choices(string.ascii_uppercase + string.digits, k=6)),
     "uuids": lambda chance: str(uuid.UUID(int=chance.getrandbits(128))),

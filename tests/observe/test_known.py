@@ -54,7 +54,6 @@ def test_media_blocks_are_distinguished_from_objects(value: Any, has_media: bool
 NAMES = [f"{one}{two}ing" for one in "abcdefghijkl" for two in "aeiouymnr"]
 
 
-@pytest.mark.slow
 def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
     known = known_of(Learned(infer([deep] * 2, range(2))))
@@ -67,16 +66,3 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     }
     assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
     assert "deeper levels were left out" in usage_note(known)
-
-
-def test_of_very_many_variants_what_they_have_in_common_is_shown() -> None:
-    kinds = [
-        {"type": f"kind_{letter}", "id": 1, **{f"{letter}_{name}_{'x' * 30}": 1 for name in NAMES[:40]}}
-        for letter in "abcdefghijklmno"
-    ]
-    known = known_of(Learned(infer(kinds, range(15))))
-    assert known is not None
-    assert len(json.dumps(known.shown)) < 20_500 < len(json.dumps(known.schema))
-    fits = jsonschema_rs.validator_for(known.shown)
-    assert all(fits.is_valid(value) for value in kinds)
-    assert "anyOf" not in known.shown

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, count, groupby, takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from halflap.core.text import iso
 from halflap.learn.confidence import confidence
 from halflap.learn.merge import cut_below
-from halflap.learn.shape import KINDS, Place, Record, Scalar, Shape
+from halflap.learn.shape import DEEPEST, KINDS, Place, Record, Scalar, Shape
 from halflap.learn.variants import Objects, Variant, objects_of, repeated_values
 from halflap.schema import ANY, PLAIN, Field, Type, union
 
 _Schema = dict[str, Any]
-_VALUES = ("items", "additionalProperties")
-_INNER = frozenset({*_VALUES, "properties", "required", "anyOf"})
-_CUT = {"cut": ["depth"]}
 _MOST_PLACES = 3_000
 """Places of a type; deeper levels are cut off. Doubling it doubles the time to write and check the largest stubs."""
 
@@ -30,44 +27,29 @@ def schema_of(shape: Shape) -> _Schema:
 
     `x-halflap` has the evidence at the root, and marks places where deeper levels were left out.
     """
-    schema = _of_place(shape.root)
-    schema["x-halflap"] = {
+    return _document(shape.root, _evidence(shape))
+
+
+def brief(shape: Shape, most: int) -> _Schema:
+    """Return the JSON Schema of as many levels of a shape as fit into this many bytes of JSON, at least the type."""
+    evidence = _evidence(shape)
+    levels = (_document(cut_below(shape.root, depth), evidence) for depth in range(DEEPEST))
+    return [next(levels), *takewhile(lambda schema: len(json.dumps(schema)) <= most, levels)][-1]
+
+
+def _evidence(shape: Shape) -> _Schema:
+    return {
         "observations": shape.observations,
         "confidence": round(confidence(shape), 4),
         "firstSeen": iso(shape.first),
         "lastSeen": iso(shape.last),
-        **schema.get("x-halflap", {}),
     }
+
+
+def _document(root: Place, evidence: _Schema) -> _Schema:
+    schema = _of_place(root)
+    schema["x-halflap"] = {**evidence, **schema.get("x-halflap", {})}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def brief(schema: _Schema, most: int) -> _Schema:
-    """Cut a learned schema to this many bytes of JSON.
-
-    The deepest levels go first. If the first level alone is too much, its variants go; then everything but the type.
-    """
-
-    def fits(one: _Schema) -> bool:
-        return len(json.dumps(one, ensure_ascii=False).encode(errors="surrogatepass")) <= most
-
-    if fits(schema):
-        return schema
-    common = {key: part for key, part in schema.items() if key != "anyOf"}
-    cuts = chain([_cut(common, 1)], (_cut(schema, levels) for levels in count(1)))
-    return [_cut(schema, 0), *takewhile(fits, cuts)][-1]
-
-
-def _cut(schema: _Schema, levels: int) -> _Schema:
-    """Keep this many levels of a schema."""
-    if not levels and not _INNER.isdisjoint(schema):
-        kept = {key: part for key, part in schema.items() if key not in _INNER}
-        return kept | {"x-halflap": {**schema.get("x-halflap", {}), **_CUT}}
-    parts: _Schema = {key: _cut(schema[key], levels - 1) for key in _VALUES if key in schema}
-    if "properties" in schema:
-        parts["properties"] = {name: _cut(one, levels - 1) for name, one in schema["properties"].items()}
-    if "anyOf" in schema:
-        parts["anyOf"] = [_cut(branch, levels) for branch in schema["anyOf"]]
-    return schema | parts
 
 
 def kinds_of(place: Place) -> list[str]:
@@ -85,7 +67,7 @@ def _of_place(place: Place) -> _Schema:
         if "object" in kinds:
             schema |= _of_objects(objects_of(place))
     if place.cut:
-        schema["x-halflap"] = {**_CUT}
+        schema["x-halflap"] = {"cut": ["depth"]}
     return schema
 
 

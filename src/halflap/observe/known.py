@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ def known_of(learned: Learned) -> Known | None:
     return Known(
         learned=learned,
         schema=schema,
-        shown=brief(schema, _MAX_SHOWN),
+        shown=schema if len(json.dumps(schema)) <= _MAX_SHOWN else brief(shape, _MAX_SHOWN),
         confidence=certainty,
         type=type_,
         version=sha256(repr(type_).encode(errors="replace")).hexdigest(),
