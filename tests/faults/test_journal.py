@@ -93,6 +93,21 @@ async def test_an_outage_loses_nothing_and_doubles_nothing(
     assert caplog.text.count("Until it works again") == 2
 
 
+async def test_a_journal_is_kept_if_the_store_fails_again_while_it_is_replayed(tmp_path: Path) -> None:
+    async with recording(tmp_path) as (store, recorder, journal):
+        await asyncio.to_thread(break_store, tmp_path)
+        await recorder.commit(call(1))
+        another = Writer(store, journal)
+        await another.replay()
+        assert another.problem is not None
+        await asyncio.to_thread(repair_store, tmp_path)
+
+        async def replayed() -> bool:
+            return await store.recent_calls(9) == [call(1)]
+
+        assert await comes(replayed)
+
+
 async def test_a_late_record_does_not_undo_how_a_call_or_run_ended(tmp_path: Path) -> None:
     store = await open_store(tmp_path / "store.db")
     begun = replace(run_of(2), outcome="running", output=None, duration_ms=None)

@@ -178,6 +178,24 @@ async def test_a_call_that_may_have_arrived_is_repeated_only_if_it_changes_nothi
         assert status.starts == starts
 
 
+async def test_messages_that_follow_a_call_do_not_count_as_the_unread_call(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    server = python_server("s", "noting.py", "hang", str(notes), protocol="legacy")
+    async with Gateway.open(config(server)) as gateway:
+        await gateway.refresh()
+        call = asyncio.create_task(gateway.call("mcp__s__t"))
+        assert await asyncio.to_thread(eventually, lambda: notes.exists() and notes.read_text() != "")
+        # The server has read this call. It reads neither the next one nor that this is cancelled.
+        context = CallContext(deadline=asyncio.get_running_loop().time() + 0.2)
+        with pytest.raises(CallTimeoutError):
+            await gateway.call_tool("mcp__s__t", {}, context)
+        made = await asyncio.to_thread(notes.read_text)
+        os.kill(int(made.split()[1]), signal.SIGKILL)
+        with pytest.raises(UpstreamLostError):
+            await call
+        assert await asyncio.to_thread(notes.read_text) == made
+
+
 # Time -------------------------------------------------------------------------------------------------
 
 

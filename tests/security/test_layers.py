@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,7 @@ import pytest
 
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.fork_server import ForkServer
+from halflap.sandbox.jail.protocol import READY
 from security.keeper import Visitor, new_jail, server_of, visit
 from support import children_of
 
@@ -79,6 +84,63 @@ def test_an_ordinary_user_has_every_layer_but_another_user(
 ) -> None:
     mine = [layer for layer in keeper.readiness("all-layers").layers if not layer.startswith("uid")]
     assert ordinary_user.ask({"mode": "all-layers"}) == {"layers": mine, "trouble": None}
+
+
+_WITHOUT_FILTER = """
+import json, os, platform, signal, sys
+from halflap.sandbox.jail.inside import child, program, seccomp
+
+user, locked, channel = map(int, sys.argv[1:])
+
+def write_to_memory():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    os.write(os.memfd_create("any"), b"text")
+
+ATTACKS = {
+    "read a file": lambda: open("/etc/passwd"),
+    "write a file in memory": write_to_memory,
+    "open many files": lambda: [os.dup(3) for _ in range(99)],
+}
+
+def attack(_):
+    done = []
+    for name, attempt in ATTACKS.items():
+        try:
+            attempt()
+        except OSError:
+            continue
+        done.append(name)
+    os.write(3, json.dumps(done).encode())
+
+program.run, seccomp.build = attack, lambda _: None
+profile = child.Profile()
+profile.prepare({
+    "machine": platform.machine(), "user": user, "path": [], "modules": [], "memory_bytes": 1 << 27, "cpu_seconds": 3,
+    "max_value_bytes": 1 << 20, "max_concurrent_calls": 1, "namespaces": False, "landlock": True, "lockdown": bool(locked),
+})
+profile.child(channel)
+"""
+
+
+@pytest.mark.parametrize(
+    ("locked", "possible"),
+    [(True, []), (False, ["read a file", "write a file in memory", "open many files"])],
+    ids=["locked", "control"],
+)
+def test_landlock_and_the_limits_hold_without_the_filter(
+    *, locked: bool, possible: list[str], keeper: Keeper
+) -> None:
+    if "landlock" in keeper.readiness("all-layers").missing:
+        pytest.skip("the kernel has no Landlock")
+    user = 61_184 if os.getuid() == 0 else os.getuid()
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            numbers = map(str, (user, int(locked), theirs.fileno()))
+            subprocess.run(
+                [sys.executable, "-c", _WITHOUT_FILTER, *numbers], pass_fds=[theirs.fileno()], check=True
+            )
+        assert json.loads(ours.recv(1_000).removeprefix(READY)) == possible
 
 
 def test_where_the_canary_gets_out_no_program_runs(

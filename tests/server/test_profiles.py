@@ -170,6 +170,15 @@ async def test_without_a_profile_each_of_these_ways_reaches_it(home: Path) -> No
     assert all("vault" in text for text in named)
 
 
+async def test_a_program_that_was_checked_for_another_is_checked_again(home: Path) -> None:
+    mistaken = program("print(await open_vault())")
+    async with serving(home) as address:
+        async with http_client(f"{address}/mcp", "bob", "auto") as bob:
+            assert f"Did you mean {HIDDEN}?" in (await mistaken(bob)).model_dump_json()
+        async with http_client(f"{address}/mcp", "ann", "auto") as ann:
+            assert "vault__" not in (await mistaken(ann)).model_dump_json()
+
+
 async def test_a_script_calls_only_what_its_caller_may(home: Path) -> None:
     burgle = program("print(await script__burgle())")
     async with serving(home) as address:

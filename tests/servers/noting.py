@@ -1,4 +1,4 @@
-"""A server that notes each call in a file, and then behaves as it is told: `ok`, `die` or `hang`: `noting.py HOW FILE`."""
+"""A server that writes its process id to a file at each call, and then does as asked: `noting.py ok|die|hang FILE`."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ TOOL = {"name": "t", "inputSchema": SCHEMA, "annotations": {"idempotentHint": Tr
 
 def call(_name: str, _arguments: dict[str, Any]) -> dict[str, Any]:
     with NOTES.open("a") as file:
-        file.write("call\n")
+        file.write(f"call {os.getpid()}\n")
     if HOW == "die":
         os._exit(3)
     if HOW == "hang":

@@ -14,7 +14,6 @@ from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.language_server import Diagnostic
 from sandbox.check.checkup import TOOLS, Checkup
 from sandbox.check.room import question
-from support import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,7 @@ def refused(checkup: Checkup, code: str) -> list[str]:
     return [str(one) for one in checked.mistakes]
 
 
-@pytest.mark.parametrize("first", some(range(0, len(FINE), 8), every=3))
+@pytest.mark.parametrize("first", range(0, len(FINE), 8))
 def test_correct_programs_one_after_the_other_are_not_refused(checkup: Checkup, first: int) -> None:
     assert refused(checkup, "\n".join(FINE[first : first + 8])) == []
 

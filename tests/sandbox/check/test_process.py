@@ -138,7 +138,7 @@ def memories(pid: int) -> Iterator[bytes]:
 
 
 def test_both_processes_are_locked_before_a_program_comes_and_end_when_the_caller_gives_up() -> None:
-    with Room(instead_of_ty("while :; do :; done")) as room:
+    with Room(instead_of_ty("while :; do :; done", cpu_seconds=1_000)) as room:
         room.do(room.examiner.ready())
         pid = pid_of(room.examiner)
 
