@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from halflap.schema.read import LEFT_OUT
@@ -34,8 +34,8 @@ class Record:
 
     name: str
     tool: str
-    path: str
-    """Its place in the value: empty for the value itself, `orders[]` for the items of a list in it."""
+    paths: tuple[str, ...]
+    """Its places in the value: empty for the value itself, `orders[]` for the items of a list in it."""
     source: Source
     keys: tuple[str, ...]
     closed: bool
@@ -102,7 +102,8 @@ class AnnotationWriter:
         self._traced = traced
         self._written: dict[tuple[Source, Type], str] = {}
         self.nodes: list[ast.stmt] = []
-        self.records: list[Record] = []
+        self.records: dict[str, Record] = {}
+        """By name."""
 
     def annotation(self, kind: Type, path: str, source: Source, depth: int = 0) -> ast.expr:
         written = self._annotation(kind, path, source, depth)
@@ -138,6 +139,9 @@ class AnnotationWriter:
             made = self._names.make(f"{'takes' if source == 'input' else 'gives'}_{path}")
             self._written[source, kind] = made
             self._class(kind, made, path, source, depth)
+        elif (made := self._written[source, kind]) in self.records:
+            record = self.records[made]
+            self.records[made] = replace(record, paths=(*record.paths, path))
         own = name(self._written[source, kind])
         # A program may build its own dict anywhere, so any dict is accepted as an argument.
         return own if source != "input" else _either([own, _of("dict", name("str"), name("Any"))])
@@ -149,8 +153,8 @@ class AnnotationWriter:
         }
         self.nodes.append(_typed_dict(made, fields | self._marks(made, source)))
         is_open = kind.extra is not None
-        self.records.append(
-            Record(made, self._tool, path, source, tuple(fields), closed=kind.closed, open=is_open)
+        self.records[made] = Record(
+            made, self._tool, (path,), source, tuple(fields), closed=kind.closed, open=is_open
         )
 
     def _marks(self, made: str, source: Source) -> dict[str, ast.expr]:

@@ -92,7 +92,7 @@ def make_stub(
     return Stub(
         schema.tool_name,
         _unparse([*writer.nodes, function]),
-        tuple(writer.records),
+        tuple(writer.records.values()),
         closed=_others(schema) is None,
     )
 
@@ -113,7 +113,7 @@ def write_types(title: str, kind: Type) -> str:
     writer = AnnotationWriter(title, names)
     written = writer.annotation(kind, "", "declared")
     nodes = list(writer.nodes)
-    if not (isinstance(written, ast.Name) and any(one.name == written.id for one in writer.records)):
+    if not (isinstance(written, ast.Name) and written.id in writer.records):
         alias = ast.AnnAssign(
             target=ast.Name(names.make("")), annotation=name("TypeAlias"), value=written, simple=1
         )

@@ -12,23 +12,9 @@ __all__ = ["Guards"]
 
 _MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
-_MAKING = frozenset(
-    {
-        "field",
-        "dict",
-        "list",
-        "set",
-        "defaultdict",
-        "Counter",
-        "deque",
-        "sorted",
-        "len",
-        "sum",
-        "int",
-        "float",
-        "str",
-    }
-)
+_MAKING = frozenset({
+    "field", "dict", "list", "set", "defaultdict", "Counter", "deque", "sorted", "len", "sum", "int", "float", "str",
+})  # fmt: skip
 _FRESH = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
 _EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
 _BROAD = frozenset({"Exception", "BaseException"})

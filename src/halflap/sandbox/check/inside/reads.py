@@ -31,6 +31,9 @@ _KINDS: dict[str, tuple[Types, type]] = {
 }
 """What a value may be, other than an object, and its Python type."""
 _NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
+_WHOLE = {"": "", "[]": "an item of ", "{}": "a value of "}
+"""How to describe the result itself, or what it holds, by the path."""
+_MAX_PATHS = 3
 _MAX_KEY = 60
 _MAX_SHOWN = 60
 _SHORTEST = 4
@@ -43,18 +46,19 @@ class Record(NamedTuple):
 
     name: str
     tool: str
-    path: str
+    paths: Sequence[str]
     source: str
     keys: Sequence[str]
     closed: bool
     open: bool
 
     def __str__(self) -> str:
-        path = visible(self.path, _MAX_KEY)
+        # A recursive type is also found within itself.
+        outermost = [self.paths[0]] if self.paths[0] in _WHOLE else self.paths[:_MAX_PATHS]
+        path = " or ".join(visible(one, _MAX_KEY) for one in outermost)
         if self.source == "input":
             return f"the argument {path} of {self.tool}"
-        place = {"": "", "[]": "an item of ", "{}": "a value of "}.get(path, f"{path} of ")
-        return f"{place}the result of {self.tool}"
+        return f"{_WHOLE.get(path, f'{path} of ')}the result of {self.tool}"
 
     def certainly_lacks(self, key: str) -> bool:
         """Return whether it cannot have a key: it is closed, or the key is a slip for one that it declares."""
@@ -126,7 +130,7 @@ class Reads:
         loop = self._tree.loop_over(read.value)
         if loop is None or not self._probes.all_are(loop.iter, _OBJECT):
             return None
-        wrong = f"{_code(read.value)} is a key of an object, a string: a loop over an object gives its keys."
+        wrong = f"{_code(read.value)} is a string: a loop over an object goes through its keys."
         return Verdict(True, "no-keys", wrong, "Loop over a list in the object, or over its `.items()`.")
 
     def _key(self, read: ast.Subscript, key: str, records: list[Record], kinds: list[str]) -> Verdict | None:
