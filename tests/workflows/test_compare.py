@@ -42,6 +42,15 @@ def anomalies(verdict: Verdict) -> set[str]:
     return {one.kind for one in verdict.anomalies}
 
 
+def test_a_changed_subnet_changes_the_verdict() -> None:
+    root, inner, other = sequence("a"), sequence("b c"), sequence("b d")
+    old, new = (replace(root, subnets=(replace(one, id="inner"),)) for one in (inner, other))
+    verdict = compare(old, new)
+    assert (verdict.validation_passed, verdict.behavioral_equivalence) == (False, False)
+    assert anomalies(verdict) == {"missing_activity", "added_activity", "end_activities"}
+    assert compare(old, old, "strict").validation_passed
+
+
 def test_independent_tasks_may_be_swapped_in_balanced_mode_and_not_in_strict() -> None:
     old, new = sequence(LONG), sequence(LONG.replace("c d", "d c"))
     assert compare(old, new).validation_passed

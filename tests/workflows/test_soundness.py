@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from acceptance.figures_oracle import BEGIN, DONE, TooLargeError
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
-from halflap.workflows.model.net import MAX_STATES
+from halflap.workflows.model.net import MAX_STATES, Specification
 from support import examples
 from workflows import brute
 from workflows.nets import general_nets, net
@@ -79,6 +80,15 @@ def test_unbounded_growth_is_recognised_before_the_bound() -> None:
 def test_a_net_may_be_sound_without_being_block_structured() -> None:
     gates = {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "and/and", "e": "xor/and", "f": "and/and"}
     assert judged(net(gates, "i>a a>b a>c b>d b>e c>d d>f e>f f>o")).sound is True
+
+
+def test_an_unsound_subnet_makes_the_workflow_unsound() -> None:
+    inner = replace(net({"a": "xor/and", "b": "xor/and"}, "i>a a>b a>o b>o"), id="inner")
+    found = judged(Specification("both", "net", {"net": net("t", "i>t t>o"), "inner": inner}).net)
+    assert verdicts(found) == (True, False, True)
+    assert [(one.kind, one.trace, "'inner'" in one.message) for one in found.failures] == [
+        ("proper_completion", ["a"], True)
+    ]
 
 
 # Bounds and or-gates --------------------------------------------------------------------------------------

@@ -157,6 +157,9 @@ def _short(value: Any) -> str | None:
         return text if 0 < len(text) <= _MAX_INLINE else None
     if isinstance(value, list | tuple):
         is_flat = all(isinstance(one, str | int | float) for one in value)
+        if len(value) > 1 and any(isinstance(one, str) and one.endswith(".") for one in value):
+            # Several sentences.
+            return None
         return ", ".join(map(_scalar, value)) if value and is_flat else None
     text = "" if value is None else _scalar(value)
     return None if not text or "\n" in text else text

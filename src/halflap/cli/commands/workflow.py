@@ -62,7 +62,7 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
     with working(f"Analysing {one_line(one.id)}"):
         study = Study(one)
         judged, known = soundness(study), footprint(study)
-    unknown = [f"Soundness: {study.problem}"] if judged.sound is None else []
+    unknown = [f"Soundness: {judged.problem}"] if judged.sound is None else []
     unknown += [f"Footprint: {study.problem}"] if known is None else []
     data = {
         "id": one.id,
@@ -82,9 +82,11 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         "conclusive": not unknown,
         "inconclusive_because": unknown,
     }
-    invocation.show(data, outline({key: value for key, value in data.items() if key != "footprint"}))
+    shown = {key: value for key, value in data.items() if key != "footprint"}
+    shown["failures"] = [{**each.response(), "tokens_in": list(each.marking)} for each in judged.failures]
+    invocation.show(data, outline(shown))
     if not invocation.as_json:
-        if known is not None and len(known.activities) <= _MAX_SHOWN:
+        if known is not None and 0 < len(known.activities) <= _MAX_SHOWN:
             names = [f"{at} {one_line(name)}" for at, name in enumerate(known.activities, 1)]
             rows = [[name, *row] for name, row in zip(names, known.matrix(), strict=True)]
             print_lines(["", "→ directly followed by, ← directly follows, || both, # neither"])

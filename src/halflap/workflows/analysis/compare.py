@@ -8,13 +8,13 @@ or shows no activity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from halflap.core.text import plural
 from halflap.workflows.analysis.equivalence import equivalence
 from halflap.workflows.analysis.footprint import Agreement, footprint
 from halflap.workflows.analysis.order import data_by_label, first_order, reversals
-from halflap.workflows.analysis.soundness import soundness
+from halflap.workflows.analysis.soundness import both, soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Anomaly, Counterexample, Mode, Verdict, Which
 from halflap.workflows.model.net import MAX_STATES, Net, quoted
@@ -26,9 +26,41 @@ _MAX_REVERSALS = 100
 
 
 def compare(original: Net, optimized: Net, mode: Mode = "balanced", bound: int = MAX_STATES) -> Verdict:
-    """Compare an optimised workflow with the original."""
+    """Compare an optimised workflow with the original; sub-nets are compared with those of the same id."""
     old, new = _Side("original_workflow", original, bound), _Side("optimized_workflow", optimized, bound)
-    return _Comparison(old, new).verdict(mode)
+    verdict = _Comparison(old, new).verdict(mode)
+    subnets = {net.id: net for net in optimized.subnets}
+    for net in original.subnets:
+        if net.id in subnets and net != subnets[net.id]:
+            verdict = _with_subnet(verdict, net.id, compare(net, subnets[net.id], mode, bound))
+    return verdict
+
+
+def _with_subnet(verdict: Verdict, name: str, inner: Verdict) -> Verdict:
+    """Add the verdict on a sub-net, whose soundness that on the whole has already."""
+
+    def named(texts: Iterable[str]) -> list[str]:
+        return [f"In the net '{name}': {text}" for text in texts]
+
+    changes = (one for one in inner.anomalies if one.trace is None)
+    return verdict.model_copy(
+        update={
+            "validation_passed": verdict.validation_passed and inner.validation_passed,
+            "reasons": verdict.reasons + named(inner.reasons),
+            "behavioral_equivalence": both(verdict.behavioral_equivalence, inner.behavioral_equivalence),
+            "counterexample": verdict.counterexample or inner.counterexample,
+            "anomalies": [
+                *verdict.anomalies,
+                *(
+                    one.model_copy(update={"message": text})
+                    for one in changes
+                    for text in named([one.message])
+                ),
+            ],
+            "conclusive": verdict.conclusive and inner.conclusive,
+            "inconclusive_because": verdict.inconclusive_because + named(inner.inconclusive_because),
+        }
+    )
 
 
 class _Side:
@@ -116,7 +148,7 @@ class _Comparison:
             yield f"The order of {plural(len(self.reversed), 'dependent pair')} can be reversed."
         if mode != "strict" or self.old.soundness.sound:
             if self.new.soundness.sound is None:
-                yield f"Whether the optimised workflow is sound is unknown: {self.new.study.problem}"
+                yield f"Whether the optimised workflow is sound is unknown: {self.new.soundness.problem}"
             elif not self.new.soundness.sound:
                 yield "The optimised workflow is not sound."
 
@@ -163,8 +195,9 @@ class _Comparison:
 
     def unknown(self) -> Iterator[str]:
         for side in self.sides:
-            if side.study.problem is not None:
-                what = "Footprint" if side.soundness.failures else "Soundness and footprint"
-                yield f"{what} of {side.name}: {side.study.problem}"
+            if side.soundness.sound is None:
+                yield f"Soundness of {side.name}: {side.soundness.problem}"
+            if side.footprint is None:
+                yield f"Footprint of {side.name}: {side.study.problem}"
         if self.traces.equivalent is None:
             yield f"Equivalence of traces: {self.traces.problem}"

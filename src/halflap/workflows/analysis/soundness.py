@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Failure, FailureKind
 from halflap.workflows.model.net import quoted
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.states import StateSpace
-    from halflap.workflows.analysis.study import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,39 @@ class Soundness:
     proper_completion: bool | None = True
     no_dead_tasks: bool | None = True
     failures: tuple[Failure, ...] = ()
+    problem: str | None = None
+    """Why something is unknown."""
+
+    def __and__(self, other: Soundness) -> Soundness:
+        """Return what is known of two nets together."""
+        return Soundness(
+            both(self.sound, other.sound),
+            both(self.option_to_complete, other.option_to_complete),
+            both(self.proper_completion, other.proper_completion),
+            both(self.no_dead_tasks, other.no_dead_tasks),
+            self.failures + other.failures,
+            self.problem or other.problem,
+        )
+
+
+def both(one: bool | None, other: bool | None) -> bool | None:
+    """Return whether both hold; None where that is unknown."""
+    return False if False in (one, other) else None if None in (one, other) else True
 
 
 def soundness(study: Study) -> Soundness:
-    if study.block is not None:
-        return Soundness()
+    """Judge a net and its sub-nets: a workflow is sound if each of its nets is."""
+    found = Soundness() if study.block is not None else _by_states(study)
+    for subnet in study.net.subnets:
+        inner = soundness(Study(subnet, study.bound))
+        where = f"In the net '{subnet.id}': "
+        failures = (one.model_copy(update={"message": where + one.message}) for one in inner.failures)
+        problem = inner.problem and where + inner.problem
+        found &= replace(inner, failures=tuple(failures), problem=problem)
+    return found
+
+
+def _by_states(study: Study) -> Soundness:
     space = study.space
     whole = space.problem is None
     ended = {state for state, marking in enumerate(space.markings) if space.petri_net.end in marking}
@@ -48,6 +76,7 @@ def soundness(study: Study) -> Soundness:
         proper_completion=False if left_over else True if whole else None,
         no_dead_tasks=not dead if whole else None if never else True,
         failures=tuple(failures),
+        problem=space.problem,
     )
 
 

@@ -139,16 +139,15 @@ def or_blocks(net: Net) -> dict[str, OrBlock]:
     return found
 
 
-def check_or_gates(specification: Specification) -> Net:
-    """Return the root net; a `WorkflowError` names its or-gates that form no block."""
-    net = specification.net
-    try:
-        or_blocks(net)
-    except WorkflowError as error:
-        prefix = f"nets[{list(specification.nets).index(net.id)}]." if len(specification.nets) > 1 else ""
-        problems = [(f"{prefix}{one.path}", one.message) for one in error.problems]
-        raise WorkflowError(problems, error.what) from None
-    return net
+def check_or_gates(specification: Specification) -> None:
+    """Raise a `WorkflowError` with all or-gates that form no block."""
+    for at, net in enumerate(specification.nets.values()):
+        try:
+            or_blocks(net)
+        except WorkflowError as error:
+            prefix = f"nets[{at}]." if len(specification.nets) > 1 else ""
+            problems = [(f"{prefix}{one.path}", one.message) for one in error.problems]
+            raise WorkflowError(problems, error.what) from None
 
 
 def _or_block(

@@ -30,6 +30,7 @@ BAD_ARGUMENTS = "The arguments are invalid."
 _MANY = 10_000
 _UNION_TAGS = {"int", "float", "precedence", "response", "exclusion", "separation_of_duties", "required"}
 """What pydantic adds to a path for the members of a union."""
+_UNION_ERRORS = {"union_tag_not_found", "union_tag_invalid"}
 T = TypeVar("T")
 
 
@@ -108,7 +109,8 @@ def validated(kind: type[T], value: Any, what: str = "This is not a valid workfl
         problems: dict[str, str] = {}
         for one in error.errors(include_url=False):
             # Of a union, what the first member requires.
-            problems.setdefault(_path(one["loc"]), _message(one, kind))
+            discriminator = (one["ctx"]["discriminator"].strip("'"),) if one["type"] in _UNION_ERRORS else ()
+            problems.setdefault(_path((*one["loc"], *discriminator)), _message(one, kind))
         raise WorkflowError([*problems.items()], what) from None
     except (TypeError, ValueError, RecursionError):
         raise WorkflowError([("", "It is not JSON, or nested too deeply.")], what) from None
@@ -131,7 +133,9 @@ def _message(error: Any, whole: type) -> str:
         parts = (schema, *schema.get("$defs", {}).values())
         known = {key for one in parts for key in one.get("properties", ())}
         return f"Unknown key. {did_you_mean(str(error['loc'][-1]), known)}".rstrip()
-    return MISSING if error["type"] == "missing" else f"{error['msg']}."
+    if error["type"] == "union_tag_invalid":
+        return f"Input should be one of {error['ctx']['expected_tags']}."
+    return MISSING if error["type"] in {"missing", "union_tag_not_found"} else f"{error['msg']}."
 
 
 def read_net(value: Any) -> Net:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer
@@ -166,6 +166,8 @@ class Net:
     notes: tuple[str, ...] = ()
     """What a reader should know, such as what was kept and does not count for behaviour."""
     label: str | None = None
+    subnets: tuple[Net, ...] = ()
+    """The nets that its tasks decompose to. A task that does is one task in traces; soundness covers both."""
 
     def outgoing(self) -> dict[str, list[Flow]]:
         """Return the flows out of each node, as listed."""
@@ -199,8 +201,9 @@ class Specification:
 
     @property
     def net(self) -> Net:
-        """The root net."""
-        return self.nets[self.root]
+        """The root net, with the others as its sub-nets."""
+        root = self.nets[self.root]
+        return replace(root, subnets=tuple(net for net in self.nets.values() if net is not root))
 
     @classmethod
     def of(cls, net: Net) -> Specification:

@@ -101,11 +101,11 @@ def _check(net: Net, tree: Block, bound: int) -> None:
     cancelling = join(sorted({f"<{one.name}>" for one in net.kept if one.name in CANCELLATION}))
     if cancelling:
         problems.append(("", f"It has cancellation ({cancelling}), whose effects the model cannot follow."))
+    failures = soundness(Study(net, bound, tree=tree)).failures
+    problems += [("", f"It is not sound. {one.sentence}") for one in failures]
     why = unstructured_because(tree)
-    if why is not None:
-        failures = soundness(Study(net, bound, tree=tree)).failures
-        problems += [("", f"It is not sound. {one.sentence}") for one in failures]
-        problems += [] if failures else [("", f"Only block-structured workflows are optimised. {why}")]
+    if why is not None and not failures:
+        problems.append(("", f"Only block-structured workflows are optimised. {why}"))
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be optimised.")
 

@@ -25,13 +25,12 @@ def check_runnable(net: Net, arguments: Mapping[str, Any]) -> None:
     """Raise a `WorkflowError` with every reason why a workflow cannot be run."""
     problems = [*_names(net, arguments), *_tasks(net), *_choices(net), *_kept(net)]
     try:
-        study = Study(net)
-        judged = soundness(study)
+        judged = soundness(Study(net))
     except WorkflowError as error:
         problems += error.problems
     else:
         if judged.sound is None:
-            problems.append(("", f"Whether it is sound is unknown: {study.problem}"))
+            problems.append(("", f"Whether it is sound is unknown: {judged.problem}"))
         problems += [("", f"It is not sound. {one.sentence}") for one in judged.failures]
     if problems:
         raise WorkflowError(problems, f"The workflow {net.id!r} cannot be run.")

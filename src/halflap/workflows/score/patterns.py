@@ -140,6 +140,9 @@ def _choice(facts: Facts, block: Block) -> Iterator[Finding]:
     """Look at choices: good if something states how they are made. At a condition, whichever task comes first decides."""
     if isinstance(block, Branches) and is_choice(block):
         without = sum(one.predicate is None for one in block.choices)
+        without -= sum(
+            one.name == "predicate" and one.at.startswith(f"{block.split} -> ") for one in facts.net.kept
+        )
         decided = without <= 1 or all(one.probability is not None for one in block.choices)
         change = f"Give the flows out of '{block.split}' predicates and a default, or probabilities."
         why = "Nothing states how a way is chosen; all count as equally likely."

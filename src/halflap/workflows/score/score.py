@@ -71,7 +71,7 @@ def score(net: Net, asked: Scoring | None = None, bound: int = MAX_STATES) -> Sc
     by_pattern: dict[str, float | None] = {name: pattern_score(found) for name, found in patterns.items()}
     unknown = [times.problem, *(one.message for one in rules if one.holds is None)]
     if judged.sound is None:
-        unknown.append(f"Soundness: {study.problem}")
+        unknown.append(f"Soundness: {judged.problem}")
     because = [one for one in dict.fromkeys(unknown) if one is not None]
     return Scores(
         total_score=total(dimensions, weights, by_pattern.values()),

@@ -201,7 +201,7 @@ def _by_blocks(study: Study, block: Block, timing: Timing, quick: bool) -> dict[
 def _by_cases(study: Study, facts: Facts) -> dict[str, Any]:
     judged = soundness(study)
     if not judged.sound:
-        why = judged.failures[0].message if judged.failures else study.problem
+        why = judged.failures[0].message if judged.failures else judged.problem
         what = "it is not sound" if judged.sound is False else "its soundness is unknown"
         return {"problem": f"The makespan is unknown, since {what}: {why}"}
     simulation = Simulation(study, facts)

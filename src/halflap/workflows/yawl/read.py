@@ -179,15 +179,12 @@ def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
 def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
     """Add notes about what analysis ignores, and what is wrong with the net."""
     found = [
-        f"{task!r} decomposes to the net {name!r}, which is analysed separately."
-        for task, name in subnets.items()
+        f"{task!r} decomposes to the net {name!r}, which is one task here." for task, name in subnets.items()
     ]
     beyond = dict.fromkeys(repr(one.at) for one in net.kept if one.name in _BEHAVIOUR)
     if beyond:
         where = join(beyond, limit=8)
-        found.append(
-            f"Timers, multiple instances or cancellation of {where} are kept; behaviour is analysed without."
-        )
+        found.append(f"Timers, multiple instances or cancellation of {where} are kept, but not analysed.")
     xpaths = [repr(one.at) for one in net.kept if one.name == "predicate"]
     if xpaths:
         found.append(f"XPath predicates of {join(xpaths, limit=8)} are kept as text; any way may be taken.")
