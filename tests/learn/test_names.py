@@ -25,7 +25,7 @@ PLAIN = listed(
     """
 id first_name firstName user_id userId userID order_id session_id token_count nextPageToken user_name usr_name _id _links
 __typename $ref $schema content-type Content-Type X-Request-ID x_forwarded_for dc:title og:image xsi:type user.name address.city
-URL HTTPStatus XMLHttpRequest iOSVersion macOS isOK ETag eTag gRPCPort vCPU numCPUs maxQPS tfIdf kNN deltaV updatedAtUTC
+URL HTTPStatus requiresHTTPS XMLHttpRequest iOSVersion macOS isOK ETag eTag gRPCPort vCPU numCPUs maxQPS tfIdf kNN deltaV updatedAtUTC
 USD SFO JSON_RPC CUSTOMER_ID größe prénom 名前 january monday mon mar may status_code order_total account_level
 """
 )

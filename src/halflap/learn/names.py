@@ -55,7 +55,10 @@ _PARTS = re.compile(r"[^\W_]+").findall
 _RUNS = re.compile(r"\d+|[^\W\d_]+").findall
 _HEX = re.compile(r"(?=[a-f]*\d)[a-f0-9]{7,}|[a-f]{8,}").fullmatch
 _WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]").findall
-_CONSONANTS = re.compile(r"(?=[A-Z]{6})\w*[B-DF-HJ-NP-TVWXZ]{4}|(?i:\w*[b-df-hj-np-tvwxz]{5})").match
+_CONSONANTS = re.compile(
+    r"(?=[A-Z]{6})\w*[B-DF-HJ-NP-TVWXZ]{4}|(?![A-Z]{5}\Z)(?i:\w*[b-df-hj-np-tvwxz]{5})"
+).match
+"""Words that cannot be spoken, unless they are as short as HTTPS."""
 _VALUE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,39}").fullmatch
 
 

@@ -61,7 +61,7 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
     data |= {} if known is None else {"texts": known.learned.texts, "errors": known.learned.errors}
     types = {"declared": result_type(tool.output_schema), "learned": known and result_type(known.schema)}
     shown = {
-        "note": described.get("note"),
+        "note": described.get("note") if known is None else None,
         **{word: kind and compact(kind) for word, kind in types.items()},
         "results": known and known.observations,
         "failed calls": (known and known.learned.errors) or None,
