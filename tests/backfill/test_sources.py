@@ -14,7 +14,6 @@ from backfill.logs import SHOP, backfill, lines, observations, opened, trace, tr
 from halflap.backfill import Backfill, Rules
 from halflap.core.errors import StoreError, UsageError
 from store.rows import call
-from support import shared_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,11 +211,3 @@ async def test_a_pipe_is_read_and_recognised(tmp_path: Path) -> None:
             await backfill(store, pipe)
             await writing
             assert await observations(store) == total
-
-
-async def test_real_traces_are_learned() -> None:
-    path = shared_data("airline_traces.jsonl")
-    async with opened() as store:
-        summary = await backfill(store, path, rules=Rules(server="real"))
-    assert summary.observations > 1_000
-    assert summary.sources[0].found.bad_count == 0

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,11 +15,6 @@ DEFINITIONS = st.builds(
     definition, st.sampled_from(["a", "b", "c-d", "c_d"]), st.sampled_from(["One.", "Two.", "Three."])
 )
 LISTINGS = st.lists(DEFINITIONS, max_size=5).map(lambda tools: listing("s", *tools))
-JSON: Any = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=10,
-)
 
 
 def after(*listings: Listing) -> ServerRows:
@@ -77,17 +71,6 @@ def test_a_flood_of_tools_that_come_and_go_is_forgotten_but_not_what_was_there_b
     # Nor is it a way to have a changed definition accepted.
     back = absorb(rows, listing("s", definition("old", "Other.")), "f", 202.0)
     assert [tool.name for tool in back.tools if tool.hash != tool.accepted_hash] == ["mcp__s__old"]
-
-
-@given(st.dictionaries(st.sampled_from(["title", "description", "inputSchema", "annotations"]), JSON))
-def test_the_order_of_keys_does_not_matter_to_the_hash(made: dict[str, Any]) -> None:
-    assert definition_hash(made) == definition_hash(_reversed(made))
-
-
-def _reversed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _reversed(value[key]) for key in reversed(value)}
-    return [_reversed(item) for item in value] if isinstance(value, list) else value
 
 
 def test_changed_parts_are_named_in_words() -> None:

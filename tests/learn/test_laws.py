@@ -69,19 +69,3 @@ def test_merging_commutes_and_associates_and_has_a_unit(
     assert merge(merge(a, b), c) == merge(a, merge(b, c))
     assert merge(a, NOTHING) == merge(NOTHING, a) == a
     assert merge() == NOTHING
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_large_heterogeneous_results_keep_the_law_under_the_real_bounds(seed: int) -> None:
-    chance = random.Random(seed)
-
-    def value(depth: int) -> Any:
-        if depth == 0:
-            return chance.choice([1, 1.5, "x", None, True, "2024-01-01"])
-        keys = [f"key_{chance.choice('abcdefghijkl')}{chance.choice('abcdefghi')}" for _ in range(8)]
-        kind = {"type": f"t_{chance.choice('abcdefghijklmnopqrst')}"} if chance.random() < 0.4 else {}
-        return {**{key: value(depth - 1) for key in keys}, **kind}
-
-    observed = [(value(3), chance.randrange(9)) for _ in range(12)]
-    assert in_any_order_and_grouping(observed, chance) == seen(observed)

@@ -1,4 +1,4 @@
-"""Hostile definitions, and a program that measures each step with one of them."""
+"""Hostile definitions, and a program that bounds the time, memory and output of each step with one of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MANY = 100_000
-_MOST_ADDRESSES = 4 << 30
-"""So that a test that fails does so alone, and does not take the machine with it."""
+MOST_SECONDS = 2.0
+"""Each step takes a tenth of this, on a machine that is not busy."""
+MOST_BYTES = 200_000_000
+MOST_LETTERS = 7_000_000
+"""Two schemas of a megabyte, indented."""
 
 
 def nested(levels: int, key: str, bottom: Any) -> Any:
@@ -89,37 +92,29 @@ HOSTILE: dict[str, Callable[[], tuple[Any, Any]]] = {
 LARGE: dict[str, Any] = {"default": [{"k": "v" * 1_000}] * 1_000}
 
 
-def _grown() -> float:
-    """Return the peak memory of this process in megabytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
 def main(name: str) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_ADDRESSES, _MOST_ADDRESSES))
     schema, value = HOSTILE[name]()
     policy = Policy(Config.from_mapping({"servers": []}))
-    said = schema.get("description", "")
-    tool = Tool("mcp__s__t", "s", "t", said, schema, schema)
+    tool = Tool("mcp__s__t", "s", "t", schema.get("description", ""), schema, schema)
     compile_schema({"type": "string"})
     parsed = parse_schema(tool)
     validator = compile_schema(schema)
-    steps: dict[str, Callable[[], Any]] = {
-        "parse_schema": lambda: parse_schema(tool),
-        "format_for_llm": parsed.format_for_llm,
-        "format_compact": parsed.format_compact,
-        "compile_schema": lambda: compile_schema(schema),
-        "validate": lambda: validator and [str(problem) for problem in validator.problems(value)],
-        "inspect_tool": lambda: json.dumps(describe(tool, policy), indent=2),
-    }
-    for step, work in steps.items():
-        Path("/proc/self/clear_refs").write_text("5")
-        before, began = _grown(), time.process_time()
-        result = work()
-        seconds, megabytes = time.process_time() - began, _grown() - before
-        letters = len(result) if isinstance(result, str) else len(str(result)) if step == "validate" else 0
-        told = {"step": step, "seconds": seconds, "megabytes": megabytes, "letters": letters}
-        sys.stdout.write(json.dumps(told) + "\n")
+    steps: list[Callable[[], Any]] = [
+        lambda: parse_schema(tool),
+        parsed.format_for_llm,
+        parsed.format_compact,
+        lambda: compile_schema(schema),
+        lambda: str(validator and [str(problem) for problem in validator.problems(value)]),
+        lambda: json.dumps(describe(tool, policy), indent=2),
+    ]
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    for number, step in enumerate(steps):
+        began = time.process_time()
+        result = step()
+        assert time.process_time() - began < MOST_SECONDS, f"step {number} takes too long"
+        assert not isinstance(result, str) or len(result) < MOST_LETTERS, f"step {number} writes too much"
 
 
 if __name__ == "__main__":

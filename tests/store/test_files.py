@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap import Gateway
-from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
-from halflap.store import open_store
+from halflap.core.errors import StoreBrokenError
 from halflap.store.migrations import MIGRATIONS, Migration
 from store import rows
 from store.rows import call, opened, putting, server, tool
@@ -91,34 +89,6 @@ def test_a_file_that_is_no_store_or_is_truncated_is_refused_and_not_touched(
     with pytest.raises(StoreBrokenError):
         run(write(file))
     assert file.read_bytes() == content
-
-
-@pytest.mark.parametrize("error", [StoreBrokenError, StoreTooNewError])
-def test_a_gateway_does_not_replace_a_store_that_it_cannot_use(
-    run: Run, file: Path, error: type[StoreError]
-) -> None:
-    run(write(file, note(1)))
-    if error is StoreBrokenError:
-        with closing(sqlite3.connect(file)) as connection:
-            # Now it is a database of another program.
-            connection.execute("DROP TABLE halflap_version")
-    before = tables(file)
-
-    async def scenario() -> None:
-        async with Gateway.open({"store": {"path": str(file)}}):
-            pass
-
-    with pytest.raises(error):
-        run(scenario())
-    assert tables(file) == before
-
-
-def test_a_folder_in_the_place_of_the_file_keeps_its_rights(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir(mode=0o755)
-    with pytest.raises(StoreError):
-        run(open_store(folder))
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
 
 
 MIGRATION_ON_A_FULL_DISK = """
