@@ -44,7 +44,10 @@ def usage_note(known: Known) -> str:
         note += "It is very large: x-halflap has cut where deeper levels were left out. "
     if known.confidence > 0:
         # Rounded down: it is a lower bound.
-        return note + f"The next result matches it with a probability of at least {int(known.confidence * 100)} %."
+        return (
+            note
+            + f"The next result matches it with a probability of at least {int(known.confidence * 100)} %."
+        )
     return note + "There were too few results to be sure, so look at the value as well."
 
 
