@@ -80,6 +80,15 @@ def test_every_client_has_its_row() -> None:
     assert [one.slug for one in CLIENTS.values() if f"| {one.label} | `{one.slug}` |" not in page] == []
 
 
+def test_every_file_of_the_walks_exists() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walks = page.partition("## Walk 1")[2].partition("## The packages")[0]
+    cells = [line.split("|")[2] for line in walks.splitlines() if line.startswith("| ")]
+    named = [name for cell in cells for name in re.findall(r"`([\w/]+)`", cell)]
+    assert len(named) > 40
+    assert [name for name in named if not (ROOT / "src" / "halflap" / f"{name}.py").is_file()] == []
+
+
 def test_every_dependency_has_its_row_in_the_architecture() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     rows = (ROOT / "docs" / "architecture.md").read_text()
