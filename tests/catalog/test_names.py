@@ -51,6 +51,12 @@ def test_a_name_is_known_apart_from_case_separators_and_prefix(query: str) -> No
     assert first(query) == "mcp__tracker__createIssue"
 
 
+def test_a_name_is_looked_for_only_on_the_server_that_is_given() -> None:
+    index = Index([*TREES, document("sums", "echo", "Echo a number.")])
+    for query in ("echo", "mcp__web__echo", "web echo", "ehco"):
+        assert "mcp__web__echo" not in {one.name for one in index.search(query, server="sums")}
+
+
 @pytest.mark.parametrize(
     ("query", "tool"),
     [

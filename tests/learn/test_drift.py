@@ -46,6 +46,10 @@ def test_each_change_has_its_path(value: Any, change: Change) -> None:
     assert of(value) == (change,)
 
 
+def test_what_a_shape_allows_is_no_change() -> None:
+    assert of({**STEADY, "rows": [{"price": 2, "by": {"k_67890": 1}}, {"price": 2.5, "by": {}}]}) == ()
+
+
 def test_a_new_variant_is_a_change() -> None:
     before = infer([{"type": "a", "x": 1}, {"type": "b", "y": 1}])
     assert changes(before, infer([{"type": "c", "z": 1}])) == (
