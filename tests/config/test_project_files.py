@@ -73,7 +73,8 @@ def test_what_is_trusted_is_what_was_read(desk: Desk) -> None:
     desk.project("servers: {local: {command: evil}}")
     trust_project_file(file, desk.environ)
     assert [server.command for server in preview(file)] == ["${TOOL:-tool}"]
-    assert desk.load().pending[0].state == "changed"
+    config = desk.load()
+    assert (config.servers, config.pending[0].state) == ((), "changed")
     desk.project(ADDS_ONE)
     assert [server.command for server in desk.load().servers] == ["tool"]
 

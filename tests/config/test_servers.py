@@ -73,6 +73,18 @@ def test_an_unset_variable_breaks_that_server_alone_and_is_named_with_file_and_l
     assert other.broken is None
 
 
+def test_unset_variables_of_a_disabled_server_are_no_problem() -> None:
+    off = one({"command": "x", "env": {"TOKEN": "${NOT_SET}"}, "disabled": True})
+    assert (off.disabled, off.problems) == (True, ())
+
+
+def test_the_env_of_a_server_wins_over_its_env_file(desk: Desk) -> None:
+    (desk.home / "more.env").write_text("A=file\nB=file\n")
+    desk.user(f"mcpServers: {{it: {{command: x, envFile: '{desk.home}/more.env', env: {{A: entry}}}}}}")
+    (server,) = desk.load().servers
+    assert server.env == {"A": "entry", "B": "file"}
+
+
 def test_defaults_of_upstream_hold_unless_the_server_says_otherwise(desk: Desk) -> None:
     desk.user(
         "upstream: {start_timeout_seconds: 5, max_concurrent_calls: 2}\n"
@@ -115,6 +127,8 @@ def test_repr_shows_no_secret(server: ServerConfig) -> None:
     "changed",
     [
         replace(COMMAND, command="y"),
+        replace(COMMAND, args=("--key",)),
+        replace(COMMAND, env={}),
         replace(COMMAND, headers={"A": "1"}),
         replace(COMMAND, inherit_env=True),
     ],
