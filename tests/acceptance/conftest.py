@@ -20,7 +20,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Recordings:
 
 @pytest.fixture(scope="session")
 def session_at(recordings: Recordings) -> Callable[..., dict[str, Any]]:
-    """Return everything that a client was answered at a face, given its transport and protocol era."""
+    """Return all answers that a client gets over a transport and protocol version."""
 
     def session(transport: str, mode: str, **options: Any) -> dict[str, Any]:
         from acceptance import sessions  # noqa: PLC0415 -- only the process that records needs the MCP library

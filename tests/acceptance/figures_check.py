@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 LINES_A_PROGRAM = 12
 DEEPEST = 4
 SHORTEST = 5
-"""A shorter key is no longer like itself when two letters are swapped."""
+"""Swapping two letters of a shorter key gives an unrelated one."""
 _UNIONS = ("anyOf", "oneOf", "allOf")
 _PREAMBLE = "import json\nanything = json.loads('{}')\n"
 
@@ -88,7 +88,7 @@ def planted_mistakes() -> list[str]:
 
 
 def key_lines(tool: Schema) -> list[tuple[str, str | None]]:
-    """Return a line for each declared key of a result, and the same with the key misspelt where that is surely wrong.
+    """Return a line for each declared key of a result, and the same with the key misspelt where that is certainly wrong.
 
     It is where nothing on the way may be one of several objects or have keys that are not declared.
     """
@@ -169,12 +169,12 @@ def _literal(schema: Schema) -> Any:
 
 
 async def refused_programs(gateway: Gateway, codes: Iterable[str]) -> list[bool]:
-    """Return of each program whether the check refuses it."""
+    """Return whether the check refuses each program."""
     return [bool(await _wrong_lines(gateway, code)) for code in codes]
 
 
 async def refused_lines(gateway: Gateway, lines: Iterable[str]) -> list[bool]:
-    """Return of each line whether the check refuses it, with many lines in one program."""
+    """Return whether the check refuses each line, with many lines in one program."""
     refused: list[bool] = []
     for some in batched(lines, LINES_A_PROGRAM):
         wrong = await _wrong_lines(gateway, _PREAMBLE + "\n".join(some))

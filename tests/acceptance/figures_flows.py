@@ -1,4 +1,4 @@
-"""Data flows that are known to be true, and what the graph of a gateway says of them."""
+"""Known data flows, and the edges that the graph of a gateway has for them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from acceptance.figures_gateway import Call
 
 SHORTEST_VALUE = 5
-"""A shorter text may be the same by accident."""
+"""Shorter texts may be equal by accident."""
 FEWEST_VALUES = 5
-"""As many values must have gone from one tool to another for that to be a flow."""
+"""Pairs of tools with fewer shared values are not counted as flows."""
 VERBS = re.compile(
     "add|approve|cancel|check|clear|close|convert|create|delete|disable|dismiss|download|enable|export|get|list|lock|"
     "mark|merge|move|ping|put|reject|remove|render|rename|replace|request|rerun|reset|restore|review|revoke|search|set|"
@@ -44,7 +44,7 @@ def airline_runs() -> dict[str, list[dict[str, Any]]]:
 
 
 def airline_flows(fewest: int = FEWEST_VALUES) -> set[tuple[str, str]]:
-    """Return the pairs of tools between which values went: from a result into later arguments of the same run."""
+    """Return the pairs of tools where values of a result reappear in later arguments of the same run."""
     counts: Counter[tuple[str, str]] = Counter()
     for calls in airline_runs().values():
         for at, source in enumerate(calls):
@@ -59,7 +59,7 @@ def airline_flows(fewest: int = FEWEST_VALUES) -> set[tuple[str, str]]:
 
 
 async def airline_edges() -> set[tuple[str, str]]:
-    """Replay every second run, lineage off, and return the pairs of tools that the gateway then links."""
+    """Replay every second run without lineage, and return the pairs of tools that the gateway links."""
     definitions = json.loads(shared_data("airline_tools.json").read_text())["tools"]
     replay = Replay(definitions)
     calls: list[Call] = [
@@ -106,7 +106,7 @@ def github_flows() -> list[dict[str, Any]]:
 
 
 def flow_tools(random: Random, distractors: int | None) -> list[str]:
-    """Return the tools of all flows, and seeded others, or all others."""
+    """Return the tools of all flows, and as many random others, or all of them."""
     needed = {flow[end] for flow in github_flows() for end in ("from", "to")}
     others = sorted(github_tools().keys() - needed)
     return [*sorted(needed), *(others if distractors is None else random.sample(others, distractors))]

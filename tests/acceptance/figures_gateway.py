@@ -1,4 +1,4 @@
-"""A gateway before in-process MCP servers that serve given definitions and replay given results."""
+"""A gateway over in-process MCP servers that serve given definitions and replay given results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HOUR_MS = 3_600_000
 class Replay:
     """A server that offers tools by their definitions; each call returns the next result for its arguments.
 
-    By arguments, since calls that are made at the same time may arrive in any order.
+    Results are matched by arguments, because concurrent calls may arrive in any order.
     """
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]], about: str | None = None) -> None:
@@ -56,7 +56,7 @@ class Replay:
 
 @asynccontextmanager
 async def opened(servers: Mapping[str, Replay], **config: Any) -> AsyncIterator[Gateway]:
-    """Open a gateway before these servers, with all of their tools listed, and with nothing learned before."""
+    """Open a gateway over these servers, with all their tools listed and an empty store."""
     memory = {name: one.server for name, one in servers.items()}
     with TemporaryDirectory() as folder:
         settings = {"store": {"path": f"{folder}/store.db"}, **config}
@@ -66,7 +66,7 @@ async def opened(servers: Mapping[str, Replay], **config: Any) -> AsyncIterator[
 
 
 async def replayed(gateway: Gateway, replay: Replay, calls: Iterable[Call]) -> None:
-    """Call tools of the server `replay` with given arguments, so that the gateway sees the given results."""
+    """Call tools of the server `replay`, so that the gateway sees the given results."""
     for some in batched(calls, AT_A_TIME):
         for tool, arguments, result in some:
             replay.add(tool, arguments, result)
@@ -82,12 +82,12 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 async def edges_into(gateway: Gateway, tool: str) -> list[dict[str, Any]]:
-    """Return the edges into a tool in the form of `halflap graph --json`, the surest first."""
+    """Return the edges into a tool in the form of `halflap graph --json`, the most confident first."""
     graph = await gateway.graph()
     return [edge.to_json() for edge in graph.into(tool)]
 
 
 def cpu_seconds() -> float:
-    """Return the CPU time of this process and of its children that have ended."""
+    """Return the CPU time of this process and of its exited children."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)

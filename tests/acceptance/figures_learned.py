@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 Results = dict[str, list[Any]]
 Path = tuple[str, ...]
 FEWEST = 5
-"""A tool with fewer results says too little about what is always there."""
-MUTANTS = 60
-"""Of each tool."""
+"""With fewer results of a tool, its required keys are uncertain."""
+MUTANTS_PER_TOOL = 60
 _OTHERS: tuple[Any, ...] = ("text", {"other": 1}, [1], True)
 
 
 def airline_results() -> Results:
-    """Return the results of every tool as a program gets them."""
+    """Return the results of every tool, as programs receive them."""
     results: Results = defaultdict(list)
     for call in (call for run in airline_runs().values() for call in run if not call["is_error"]):
         value = call["result"]
@@ -46,7 +45,7 @@ def webhook_results(*, as_one: bool = False) -> Results:
 
 
 async def learned_schemas(results: Results) -> dict[str, Any]:
-    """Replay results through a gateway, and return the schemas that `inspect` then shows of their tools."""
+    """Replay results through a gateway, and return the learned schemas that `inspect` shows."""
     replay = Replay({"name": name, "inputSchema": {"type": "object"}} for name in results)
     async with opened({"replay": replay}) as gateway:
         await replayed(gateway, replay, [(name, {}, value) for name in results for value in results[name]])
@@ -66,7 +65,7 @@ def rejected(schemas: dict[str, Any], results: Results) -> tuple[int, int]:
 
 
 def mutants(results: Results, random: Random) -> Results:
-    """Break values at seeded places: a key removed that was always there, a null or another type that never was."""
+    """Break values at random places: remove a required key, or put in a null or a type that was never seen there."""
     made: Results = defaultdict(list)
     for name, values in sorted(results.items()):
         spots = [spot for value in values for spot in _spots(value)]
@@ -77,7 +76,7 @@ def mutants(results: Results, random: Random) -> Results:
         types: dict[Path, set[type]] = defaultdict(set)
         for path, _, inner in spots:
             types[path].add(type(inner))
-        for number in range(MUTANTS if len(values) >= FEWEST else 0):
+        for number in range(MUTANTS_PER_TOOL if len(values) >= FEWEST else 0):
             broken = copy.deepcopy(random.choice(values))
             places = list(_spots(broken))
             if number % 3 == 0:
@@ -99,7 +98,7 @@ def mutants(results: Results, random: Random) -> Results:
 
 
 def _spots(value: Any, path: Path = ()) -> Iterator[tuple[Path, tuple[Any, Any], Any]]:
-    """Yield every place within a value: its path with `[]` for any item, what holds it and under which key, and itself."""
+    """Yield every place within a value: its path, with `[]` for any item, its container and key, and its value."""
     places = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in places:
         here = (*path, key if isinstance(key, str) else "[]")

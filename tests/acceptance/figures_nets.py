@@ -25,7 +25,7 @@ GATES = {
     "torn": ("and", "xor"),
     "stuck": ("xor", "and"),
 }
-"""How a block is split and joined; two kinds do not fit together, which makes most nets with them unsound."""
+"""How a block is split and joined; `torn` and `stuck` do not match, so most nets with them are unsound."""
 
 
 # Nets ------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def _tree(random: Random, leaves: int) -> Tree:
 
 
 def _variant(random: Random, tree: Tree) -> Tree:
-    """Shuffle what has no order and add silent steps, which changes no trace; rarely change a label or a gate."""
+    """Shuffle unordered parts and add silent steps, which changes no trace; rarely change a label or a gate."""
     kind, parts = tree
     changes = random.random() < 0.1
     if kind == "leaf":
@@ -90,7 +90,7 @@ def _laid_out(tree: Tree) -> Net:
 
 
 def _tangled(random: Random) -> Net:
-    """Connect tasks at random, each on a way from the input to the output; most such nets are not sound."""
+    """Connect tasks at random, each on a path from input to output; most of these nets are not sound."""
     gates = ["and", "xor", "xor"]
     names = [f"t{number}" for number in range(random.randint(1, 6))]
     tasks = {
@@ -142,7 +142,7 @@ class Case:
         return any(side.bounded and not side.labels for side in self.behaviours)
 
     def judge(self, answer: dict[str, Any]) -> dict[str, bool]:
-        """Return of each verdict in an answer of `gepa_validate_footprint` whether it is right."""
+        """Return which verdicts in an answer of `gepa_validate_footprint` are right."""
         one, two = self.behaviours
         if answer.get("error"):
             return dict.fromkeys(("soundness", "footprint", "equivalence"), False)
@@ -186,7 +186,7 @@ def _sign(follows: set[tuple[str, str]], row: str, column: str) -> str:
 
 
 def random_case(random: Random) -> Case:
-    """Make a net and a variant that may do the same, or two nets that have nothing to do with each other."""
+    """Make a net and a variant that may be equivalent, or two unrelated nets."""
     while True:
         tree = _tree(random, random.randint(2, 7))
         first = _laid_out(tree) if random.random() < 0.8 else _tangled(random)

@@ -1,4 +1,4 @@
-"""The behaviour of a workflow net by brute force: the plain token game, without the product's code."""
+"""The behaviour of a workflow net by brute force: the token game, without the product's code."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a net can do; of an unbounded one only that it is not sound."""
+    """The behaviour of a net; an unbounded one is only known to be unsound."""
 
     sound: bool
     bounded: bool = True
     arcs: dict[Marking, list[tuple[str, Marking]]] = field(default_factory=dict)
-    """Tasks and next states, of all states."""
+    """The tasks enabled in each state, with the state that follows."""
     steps: dict[Marking, list[tuple[str | None, Marking]]] = field(default_factory=dict)
-    """Labels and next states, of the states from which the case can still be completed."""
+    """Labels and next states, for states from which the end can still be reached."""
 
     @property
     def labelled(self) -> list[tuple[str, Marking]]:
@@ -45,7 +45,7 @@ class Behaviour:
         return {label for label, _ in self.labelled}
 
     def relations(self) -> tuple[set[str], set[str], set[tuple[str, str]]]:
-        """Return what complete traces begin with, what they end with, and what directly follows what."""
+        """Return the first and last labels of complete traces, and the directly-follows pairs."""
         return (
             {label for label, _ in self.visible(self.start())},
             {label for label, after in self.labelled if DONE in self.closure([after])},
@@ -60,7 +60,7 @@ class Behaviour:
         return self.closure([BEGIN] if BEGIN in self.steps else [])
 
     def closure(self, states: Iterable[Marking]) -> States:
-        """Add the states that silent steps lead to."""
+        """Add the states that are reached by silent steps."""
         found = dict.fromkeys(states)
         waiting = list(found)
         for state in waiting:
@@ -130,7 +130,7 @@ def behaviour(net: Net) -> Behaviour:
 
 
 def _moves(net: Net) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield every way in which a task can happen, with the places that it takes tokens from and puts tokens in."""
+    """Yield every way to fire a task, with the places it takes tokens from and puts tokens into."""
     conditions = {"i", "o", *(one["id"] for one in net["conditions"])}
     ends = [(flow["from"], flow["to"]) for flow in net["flows"]]
     place = {

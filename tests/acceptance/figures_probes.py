@@ -28,7 +28,7 @@ def probes() -> dict[str, Any]:
 
 
 class Bait:
-    """What an attacker would want of the host: a listening port, a unix socket, a writable folder, a secret."""
+    """Targets on the host: a listening port, a unix socket, a writable folder, a secret."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -42,7 +42,7 @@ class Bait:
         self.known = {"port": port, "folder": folder, "gateway": os.getpid()}
 
     def taken(self) -> list[str]:
-        """Name what was touched, and close the rest."""
+        """Return the targets that were touched, and close all."""
         found = [] if {one.name for one in self._folder.iterdir()} == {"inbox", "secret"} else ["folder"]
         for name, one, attempt in (
             ("port", self._listener, self._listener.accept),
@@ -56,23 +56,23 @@ class Bait:
 
 
 def source(code: str, bait: Bait) -> str:
-    """Return a program with what every attempt needs before it."""
+    """Return a program with the helpers that every attempt needs."""
     return f"HOST = {bait.known!r}\nNR = {probes()['numbers']!r}\n{probes()['prelude']}\n{code}"
 
 
 def announced(code: str, bait: Bait) -> str:
-    """Return a program that says that it has begun, so that one that never ran does not count as stopped."""
+    """Return a program that prints `BEGUN` first, so that one that never ran does not count as stopped."""
     return source(f"print({BEGUN!r}, flush=True)\n{code}", bait)
 
 
 def batch(attempts: Mapping[str, str], bait: Bait) -> str:
-    """Return one program that makes a harmless attempt and then all others, and prints what came of each."""
+    """Return one program that makes a harmless attempt and then all others, and prints each outcome."""
     every = {CONTROL: "1", **attempts}
     return source("\n".join(f"attempt({name!r}, lambda: {code})" for name, code in every.items()), bait)
 
 
 def judged(attempts: Iterable[str], output: str, *, may_die: bool = False) -> dict[str, bool]:
-    """Return of each attempt of a batch whether it was stopped.
+    """Return which attempts of a batch were stopped.
 
     An attempt without a printed answer counts as stopped only if it `may_die`, and the harmless one succeeded before.
     """

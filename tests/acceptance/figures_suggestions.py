@@ -1,4 +1,4 @@
-"""Changes in suggested workflows, judged by a crude rule of its own: the first verb of a tool's name."""
+"""Changes in suggested workflows, judged independently of the product: by the first verb of a tool's name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGING = re.compile(
     "transfer|unassign|unlock|update|upload|write"
 )
 READING = re.compile("check|count|describe|fetch|find|get|list|lookup|query|read|search|show|view")
-SAME_DEED = ({"save", "write"}, {"create", "add", "make", "generate"}, {"update", "edit", "modify", "change"})
+SYNONYMS = ({"save", "write"}, {"create", "add", "make", "generate"}, {"update", "edit", "modify", "change"})
 MOST_SUGGESTED = 10
 
 
@@ -45,9 +45,9 @@ def _is_changing(name: str) -> bool:
 
 
 def is_asked_for(name: str, goal: str) -> bool:
-    """Return whether a goal uses the verb of a changing tool, in any form, or one for the same deed."""
+    """Return whether a goal uses the verb of a changing tool, in any form, or a synonym."""
     verb = first_verb(name)
-    verbs = next((group for group in SAME_DEED if verb in group), {verb})
+    verbs = next((group for group in SYNONYMS if verb in group), {verb})
     words = re.findall(r"[a-z]+", goal.lower())
     stems = [one.removesuffix("e") for one in verbs if one]
     forms = "|".join(f"{stem}{stem[-1]}?(?:e|es|s|d|ed|ing)?" for stem in stems)
@@ -57,7 +57,7 @@ def is_asked_for(name: str, goal: str) -> bool:
 def tempting_tools(
     tools: Mapping[str, Mapping[str, Any]], random: Random, each: int
 ) -> list[Mapping[str, Any]]:
-    """Return seeded tools that get something by its key, and changing ones, whose results alone can have such keys."""
+    """Return random tools that get something by a key, and changing ones: only their results can supply the keys."""
     changing = [name for name in tools if _is_changing(name) and "outputSchema" in tools[name]]
     getting = [
         name for name in tools if first_verb(name) == "get" and tools[name]["inputSchema"].get("required")
@@ -66,13 +66,13 @@ def tempting_tools(
 
 
 def required_at_random(tool: RegisteredTool, random: Random) -> dict[str, None]:
-    """Return some of the required parameters of a tool, as values that are only known to exist."""
+    """Return some required parameters of a tool, as values that are known to exist but not what they are."""
     required = list(tool.parameters.get("required", ()))
     return dict.fromkeys(random.sample(required, random.randint(0, len(required))))
 
 
 def changing_tools(tools: Iterable[RegisteredTool]) -> dict[str, str]:
-    """Return the tools that change something, by their verb or their annotation: full names and names at the server."""
+    """Return the tools that change something, by verb or annotation: full name → original name."""
     return {
         tool.name: tool.original_name
         for tool in tools
@@ -81,7 +81,7 @@ def changing_tools(tools: Iterable[RegisteredTool]) -> dict[str, str]:
 
 
 async def changing_steps(gateway: Gateway, changing: dict[str, str], **asked: Any) -> list[str]:
-    """Ask for suggestions, and return the changing tools in those that carry a program, but for the one wanted."""
+    """Ask for suggestions; return the changing tools in those with a program, except the wanted one."""
     found = await gateway.suggest_workflow(limit=MOST_SUGGESTED, **asked)
     return [
         changing[name]

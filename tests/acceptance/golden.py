@@ -1,4 +1,4 @@
-"""Golden files: what the product showed when somebody last looked at it and agreed."""
+"""Golden files: the output of the product as last reviewed and accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks: answers without what differs from run to run, and without wording, which is free to improve."""
+"""Masks: remove values that differ between runs, and wording, which may change freely."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDING = _keys("""
     inconclusive_because instructions lastError meaning message note notes problem reason reasons
     right suggestion summary text title todo unreadable warnings what why wrong
 """)
-"""Keys whose texts are written for people or models; of them, only codes in brackets are kept."""
+"""Keys whose texts are prose; only the codes in brackets are kept."""
 
 VARYING = _keys("""
     bytes codeHash confidence cost cpuMs cpu_ms definition definitionHash dspy_version durationMs duration_ms
@@ -32,7 +32,7 @@ OUTLINED = _keys("""
     edges evidence fixes gain learning mermaid optimized_workflow patch program
     raw recommendations sandbox store tokens unjudged
 """)
-"""Keys of large values: only the names of their fields are kept."""
+"""Keys of large values, reduced to their field names."""
 
 RUN = re.compile(r"\b[0-9a-f]{28}\b")
 CODE = re.compile(r"\[([a-z]+(?:-[a-z]+)+)\]")
@@ -69,7 +69,7 @@ def _member(key: str, value: Any, keep: frozenset[str]) -> Any:
 
 
 def _outline(value: Any) -> str | None:
-    """Name the fields of an object, or of the objects in a list."""
+    """List the fields of an object, or of the objects in a list."""
     if isinstance(value, str):
         return "<text>"
     rows = value if isinstance(value, list) else [value]
@@ -90,7 +90,7 @@ def structure(definition: Any) -> Any:
 
 
 def answer(result: dict[str, Any]) -> dict[str, Any]:
-    """Mask the result of an MCP tool: whether it failed and how, its fields, and what its text says."""
+    """Mask the result of an MCP tool: whether and how it failed, its fields, and its text."""
     first, *others = result["content"]
     shown: dict[str, Any] = {"isError": result["isError"]}
     if meta := (result.get("_meta") or {}).get("halflap"):
@@ -106,7 +106,7 @@ def answer(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(calls: list[dict[str, Any]]) -> list[str]:
-    """Write each call in one line, and calls that are alike as one."""
+    """Write each call as one line, and equal calls only once."""
     lines = Counter(f"{call['tool']}: {call['outcome']}" for call in calls)
     return [f"{line} ({count} times)" if count > 1 else line for line, count in lines.items()]
 
@@ -117,7 +117,7 @@ def _written(fields: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Keep what a program printed; of a failure, the bracketed head and the codes in it."""
+    """Keep the output of a program; keep the bracketed heading and the codes of a failure."""
     if text.startswith("[Script executed successfully]") and len(text) < 300:
         return text
     head = re.match(r"\[[^]]*\]", text)

@@ -1,4 +1,4 @@
-"""The questions that a client asks over MCP in one session, in this order: programs teach what later ones are about."""
+"""The requests that a client makes in one MCP session. The order matters: later ones use what earlier ones taught."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Question = tuple[str, str, dict[str, Any]]
 
 
 def chain(*tasks: str) -> dict[str, Any]:
-    """Return a workflow that does independent tasks one after the other."""
+    """Return a workflow that runs independent tasks in sequence."""
     return {
         "id": "chain",
         "input": "i",
@@ -196,4 +196,4 @@ BRIEF: dict[str, set[str]] = {
     "dspy_execute_program": {"no inputs"},
     "gepa_validate_footprint": {"another order"},
 }
-"""Questions that are asked at a second face every day; all others, which take longer, only in the slow tests."""
+"""The requests that the fast tests repeat over a second transport; the slow tests repeat all of them."""

@@ -1,4 +1,4 @@
-"""Recordings: what the product answered, gathered once for all test processes and kept as JSON."""
+"""Recordings: answers of the product, collected once for all test processes and kept as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIMEOUTS = {"start_timeout_seconds": PATIENCE, "call_timeout_seconds": PATIENCE}
 
 
 def bundled(module: str, name: str | None = None) -> dict[str, Any]:
-    """Configure one of the servers that come with Halflap."""
+    """Configure one of the bundled servers."""
     return {
         "name": name or module,
         "command": sys.executable,
@@ -76,7 +76,7 @@ class Recordings:
         return json.loads(file.read_text())
 
     def prepare(self, home: Path, **settings: Any) -> str:
-        """Put the configuration and a catalogue of all its servers into a home; return the configuration's path."""
+        """Write the configuration and its servers' catalogue into a home; return the configuration's path."""
         self.get("catalogue", lambda first: list_all(configure(first, *SERVERS, **SETTINGS), first))
         shutil.copytree(self.folder / "catalogue" / "data", home / "data")
         return configure(home, *SERVERS, **{**SETTINGS, **settings})

@@ -25,7 +25,7 @@ SLOW_LINES: str = _WRITTEN["slow"]["lines"]
 NODE_PROGRAMS = ("mcp-server-filesystem", "mcp-server-memory")
 LIMITS = {"cpu_seconds": 1, "timeout_seconds": 10, "max_memory_mb": 128, "max_kept_output_bytes": 100_000}
 LONG = 200
-"""Output of more characters than this is in a golden file only once per scenario."""
+"""Longer output (in characters) appears in a golden file only once per scenario."""
 
 
 def run(recordings: Recordings, name: str, home: Path) -> Transcript:
@@ -37,13 +37,13 @@ def run(recordings: Recordings, name: str, home: Path) -> Transcript:
 
 
 def run_slow(recordings: Recordings, home: Path) -> Transcript:
-    """Run the commands that take long."""
+    """Run the slow commands."""
     _write(_WRITTEN["slow"]["files"], home)
     return _run_lines(SLOW_LINES, home, recordings.prepare(home, execution=LIMITS))
 
 
 def masked_transcript(transcript: Transcript) -> Transcript:
-    """Mask what the commands printed; long output that an earlier one printed already is only referred to."""
+    """Mask the output of the commands; long output that repeats an earlier one is replaced by a reference."""
     seen: dict[str, str] = {}
     steps = []
     for step in transcript:

@@ -1,4 +1,4 @@
-"""Sessions: a real MCP client that asks all questions at one face of `halflap serve`."""
+"""Sessions: a real MCP client that makes all requests to `halflap serve` over one transport."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def record(
     recordings: Recordings, home: Path, transport: str, mode: str, *, brief: bool = False
 ) -> dict[str, Any]:
-    """Ask all questions, or a few, at one face of `halflap serve`, and return the answers as they came."""
+    """Make all requests, or only the brief ones, and return the unmasked answers."""
     return asyncio.run(_ask(recordings.prepare(home), home, transport, mode, brief=brief))
 
 
@@ -49,7 +49,7 @@ async def execute_dspy(home: Path, lm: dict[str, str], program: str, inputs: Any
 
 
 async def validate_hard_workflow(home: Path) -> Any:
-    """Compare a workflow that has far too many states with itself, with a second to do it in."""
+    """Compare a workflow that has far too many states with itself, with a time limit of one second."""
     settings = {"server": {"families": ["gepa"]}, "workflows": {"timeout_seconds": 1}}
     async with _started(home, **settings) as client:
         both = {"original_workflow": HARD, "optimized_workflow": HARD, "validation_mode": "strict"}
@@ -95,7 +95,7 @@ async def _ask(config: str, home: Path, transport: str, mode: str, *, brief: boo
 async def _connected(
     config: str, home: Path, transport: str, mode: str
 ) -> AsyncIterator[tuple[Client, Callable[[], dict[str, Any]]]]:
-    """Connect to a new `halflap serve`; with the client comes a function that sends plain HTTP requests."""
+    """Connect to a new `halflap serve`; yield the client and a function that sends plain HTTP requests."""
 
     async def confirm(_context: Any, params: Any) -> mcp_types.ElicitResult:
         if "id=1" in params.message:

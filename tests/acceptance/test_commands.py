@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 SLOW = pytest.param("real_servers", marks=pytest.mark.slow)
-"""Starts servers from npm again and again; tests/real uses such servers every day."""
+"""Starts servers from npm many times; the fast tests in tests/real use them too."""
 
 
 def test_every_command_is_in_a_scenario() -> None:

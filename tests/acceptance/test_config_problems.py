@@ -11,7 +11,7 @@ from halflap.core.codes import ConfigCode
 
 BROKEN = Path(__file__).parent / "broken"
 NOT_IN_A_FILE = {"config-trust"}
-"""Codes that are about the machine, not about a file; tests/config has them."""
+"""Codes about the machine, not about a file; tests/config covers them."""
 
 
 def problems(file: Path) -> list[str]:

@@ -6,6 +6,9 @@ import asyncio
 import json
 import os
 import platform
+import tomllib
+from functools import cache
+from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,14 +25,12 @@ from acceptance import figures_nets as nets
 from acceptance import figures_probes as probes
 from acceptance import figures_suggestions as suggestions
 from acceptance.figures_gateway import Replay, cpu_seconds, opened
-from acceptance.figures_thresholds import hold
 from halflap import HalflapError
 from halflap.cli.app import app
 from support import HALFLAP, skip_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from halflap import Gateway
 
@@ -50,11 +51,29 @@ class Figure(Protocol):
     def __call__(self, name: str, part: int, whole: int | None = None) -> None: ...
 
 
+@cache
+def _thresholds() -> dict[str, dict[str, Any]]:
+    groups = tomllib.loads(Path(__file__).with_name("figures.toml").read_text())
+    return {f"{group}.{name}": one for group, figures in groups.items() for name, one in figures.items()}
+
+
+def _hold(name: str, part: int, whole: int | None = None) -> None:
+    """Print a figure, which is a count or a share, and assert that it is no worse than its threshold."""
+    threshold = _thresholds()[name]
+    value = part if whole is None else part / whole
+    shown = f"{part}" if whole is None else f"{value:.3f} ({part} of {whole})"
+    bound = "at_least" if "at_least" in threshold else "at_most"
+    wanted = threshold[bound]
+    line = f"{name}: {shown}, {bound.replace('_', ' ')} {wanted}"
+    print(f"figure: {line}")  # noqa: T201 -- `pytest -rP` shows it
+    assert value >= wanted if bound == "at_least" else value <= wanted, f"{line}. {threshold['about']}"
+
+
 @pytest.fixture
 def figure() -> Iterator[Figure]:
-    """Compare a measured figure with its threshold; at the end of the test, print what it cost."""
+    """Compare a measured figure with its threshold, and print the CPU time of the test at its end."""
     began = cpu_seconds()
-    yield hold
+    yield _hold
     print(f"figure: measured in {cpu_seconds() - began:.1f} s of CPU")  # noqa: T201 -- `pytest -rP` shows it
 
 
@@ -185,7 +204,7 @@ def test_a_schema_learned_from_everything_accepts_everything(source: str, figure
 
 
 def _hold_unseen(source: str, results: learned.Results, figure: Figure) -> dict[str, Any]:
-    """Learn from every second result of each tool, and measure how many of these and of the others are accepted."""
+    """Learn from every second result of each tool; measure how many of these results, and of the others, are accepted."""
     seen, unseen = ({name: values[half::2] for name, values in results.items()} for half in (0, 1))
     schemas = asyncio.run(learned.learned_schemas(seen))
     figure(f"learned.{source}_seen", *learned.accepted(schemas, seen))

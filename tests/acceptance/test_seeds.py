@@ -1,4 +1,4 @@
-"""What the five founding documents fix to the letter: names, fields, texts, codes and defaults."""
+"""Names, fields, texts, codes and defaults that the five founding documents prescribe literally."""
 
 from __future__ import annotations
 

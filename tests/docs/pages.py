@@ -31,7 +31,7 @@ COLUMNS = 100
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, and what it is said to print."""
+    """A command of a page, and the output shown for it."""
 
     text: str
     output: str

@@ -1,4 +1,4 @@
-"""Pages with commands: every command exists, and the pages are played from beginning to end."""
+"""Pages with commands: every command exists, and prints what the page shows."""
 
 from __future__ import annotations
 

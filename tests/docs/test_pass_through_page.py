@@ -1,4 +1,4 @@
-"""What passes through, and what is promised: the pages name tests that exist."""
+"""docs/pass-through.md and docs/reliability.md: the tests that they name exist, and their limits are right."""
 
 from __future__ import annotations
 
