@@ -139,7 +139,8 @@ def _inside(keys: tuple[str, ...]) -> Words:
     for name in reversed(keys):
         words = words_of(name)
         if words and not CONTAINERS.issuperset(words):
-            return words
+            # `playback_ids[].id` is that of a playback.
+            return words[:-1] if words[-1] == "id" and words[1:] else words
     return ()
 
 

@@ -21,6 +21,8 @@ _LISTING = frozenset({"list", "search", "find", "query"})
 _SEPARATORS = frozenset("_.-:/")
 _STEM = 4
 _ID = frozenset({"id", "ids"})
+_METHODS = frozenset({"get", "post", "put", "patch", "delete"})
+"""Some frameworks name a tool after a function, its path and its method."""
 
 
 class Subject(NamedTuple):
@@ -87,9 +89,14 @@ def subject_of(name: str) -> Subject:
 
 
 def _without_version(pieces: list[str]) -> list[str]:
-    """Leave out the version of `ListObjectsV2` and `getV3Projects`."""
+    """Leave out the version of `ListObjectsV2` and `getV3Projects`, and the path of `list_items_api_v1_items_get`."""
     at = next((at for at, (one, two) in enumerate(pairwise(pieces)) if one == "v" and two.isdigit()), None)
-    return pieces if at is None else pieces[:at] + pieces[at + 2 :]
+    if at is None:
+        return pieces
+    before = pieces[:at]
+    if verb_at(before) == 0 and before[1:] and pieces[-1] in _METHODS:
+        return before[:-1] if before[-1] == "api" else before
+    return before + pieces[at + 2 :]
 
 
 def _other_things(pieces: list[str], things: tuple[Words, ...]) -> tuple[Words, ...]:
