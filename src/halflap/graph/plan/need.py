@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MISSING = 100.0
 """A parameter left to the reader: more than any plan costs."""
-_IGNORES_HAVE = 1.9
+IGNORES_HAVE = 1.9
 """Starting with a call that takes nothing from `have` although there is something. Doubling it prefers chains of two more
 calls that begin with what is known."""
 
@@ -193,7 +193,7 @@ def need_of(ports: Ports, have: Have, *, is_wanted: bool, may_repeat: bool) -> N
         return made
     # A call that needs nothing may be limited to what `have` leads to.
     optional = tuple(one for one in ports.slots if len(one.path) == 1 and not takes_page(one.path))
-    return Need(ports, made.given, (Unit((), optional, price=_IGNORES_HAVE),))
+    return Need(ports, made.given, (Unit((), optional, price=IGNORES_HAVE),))
 
 
 def _whole(

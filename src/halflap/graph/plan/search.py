@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from halflap.graph.effects import may_change
 from halflap.graph.naming import words_of
 from halflap.graph.paths import key, keys_of, many
-from halflap.graph.plan.need import MISSING, Need, need_of
+from halflap.graph.plan.need import IGNORES_HAVE, MISSING, Need, need_of
 from halflap.graph.plan.offers import FAN_OUT, Offer, link_cost, offers
 from halflap.graph.workflow import Given, Target
 
@@ -210,9 +210,10 @@ class Search:
             if len(own) < _LOOKED_AT and self._is_allowed(source):
                 own[source] = best.confidence
 
-        def rank(one: tuple[str, float]) -> tuple[float, bool, int]:
+        def rank(one: tuple[str, float]) -> float:
+            # A first estimate of the cost: a tool more for each open parameter.
             own = self.need(self._node(one[0]))
-            return (-round(one[1], 1), not own.uses_have, len(own.open))
+            return link_cost(one[1]) + _TOOL * len(own.open) + IGNORES_HAVE * (not own.uses_have)
 
         return [source for found in (home, others) for source, _ in sorted(found.items(), key=rank)[:_WIDTH]]
 
