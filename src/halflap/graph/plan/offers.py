@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAN_OUT = 0.3
 """A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
 _MENTIONED = 0.6
-"""Going through things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
+"""Finding things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
 CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
 _LEAST = 1e-3
@@ -65,8 +65,12 @@ def offers(
                 continue
             cost = sum(link_cost(one.confidence) for one in given if one.origin == "step")
             cost += CROSSING if source.server != need.ports.server else 0.0
-            if any(one.fan_out for one in given):
-                cost += FAN_OUT + _MENTIONED * (not any(_lists(need.ports, one, source) for one in given))
+            is_many = any(one.fan_out for one in given)
+            cost += FAN_OUT if is_many else 0.0
+            if (is_many or not source.required) and not any(
+                _lists(need.ports, one, source) for one in given if one.step
+            ):
+                cost += _MENTIONED
             found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()
