@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.program import definitions
-from halflap.core.errors import ToolBlockedError, ToolNotFoundError
+from halflap.core.errors import ToolBlockedError, ToolNotFoundError, UsageError
 from halflap.gateway import Gateway
 from servers.memory import Memory, definition, structured
 
@@ -73,6 +73,15 @@ def test_a_tool_is_wanted_by_its_own_name_or_by_ours(run: Run) -> None:
     assert one == other
     assert plans(one)[0] == ["find_customer", "customer_invoices", "read_invoice"]
     assert one["missing"] == []
+
+
+def test_the_name_of_tools_on_several_servers_is_refused(run: Run) -> None:
+    async def main() -> Any:
+        async with Gateway.open({}, servers={name: Memory(*TOOLS) for name in ("shop", "store")}) as gateway:
+            with pytest.raises(UsageError, match="mcp__shop__read_invoice, mcp__store__read_invoice"):
+                await gateway.suggest_workflow(want="read_invoice")
+
+    run(main())
 
 
 def test_a_field_is_wanted_by_its_name(run: Run) -> None:

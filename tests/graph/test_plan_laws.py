@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graph.made import graph_of, ports
 from halflap.graph.plan import Target, plan
 from halflap.graph.plan.need import MISSING
-from halflap.graph.plan.offers import link_cost
+from halflap.graph.plan.offers import MENTIONED, link_cost
 
 if TYPE_CHECKING:
     from halflap.graph.edges import Graph
@@ -29,7 +29,11 @@ def cheapest(graph: Graph) -> dict[str, float]:
     """Try every choice of suppliers for every tool, with ever better costs of the suppliers, until nothing improves."""
     costs = {name: 1 + MISSING * len(one.required) for name, one in graph.tools.items()}
     links = {
-        (source, target): {link.target[0].key: link_cost(link.confidence) for link in graph.links(one, other)}
+        (source, target): {
+            # None of these tools lists things.
+            link.target[0].key: link_cost(link.confidence) + MENTIONED * (not one.required)
+            for link in graph.links(one, other)
+        }
         for source, one in graph.tools.items()
         for target, other in graph.tools.items()
         if one is not other

@@ -111,8 +111,9 @@ class Composer:
     def _target(self, graph: Graph, want: str) -> Target:
         target = target_of(graph, want)
         prefixes = ("mcp__", *(f"{name}__" for name in OWN))
-        if target.kind == "field" and (want in self.catalog.snapshot.tools or want.startswith(prefixes)):
-            # The name of a tool that is not there or may not be called: the error says which.
+        is_tool = want in self.catalog.snapshot.tools or want.startswith(prefixes)
+        if target.kind == "field" and (is_tool or any(one.name == want for one in graph.tools.values())):
+            # The name of several tools, or of one that is not there or may not be called: the error says which.
             self.tool_named(graph, want)
         return target
 

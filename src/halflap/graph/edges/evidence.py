@@ -47,7 +47,9 @@ _OTHER_SERVER = 0.6
 _FEW_TOOLS, _FEW_SHARE = 6, 0.01
 """A plain name that more tools return, in number and as a share, says less about where a value comes from."""
 
-_LOOSE = (SELF_NAMING - {"login"}) | {"uid", "uuid"}
+_EVERYWHERE = SELF_NAMING - {"login"}
+"""Attributes that mean the same on all servers."""
+_LOOSE = _EVERYWHERE | {"uid", "uuid"}
 _RARE_FORMATS = frozenset({"email", "ipv4"})
 
 _Reason = tuple[EvidenceKind, float, str]
@@ -113,8 +115,9 @@ def score(given: Meaning, asked: Asked, catalogue: Catalogue) -> Evidence | None
 
 def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converted: bool) -> Iterator[_Reason]:
     """Yield the readings by which a field identifies what a slot asks for; only identifiers are ever converted."""
-    factor = given.factor * (1.0 if given.server == asked.server else _OTHER_SERVER)
     for own in given.identities:
+        is_home = given.server == asked.server or own.attribute in _EVERYWHERE
+        factor = given.factor * (1.0 if is_home else _OTHER_SERVER)
         for wanted in asked.identities:
             weight, detail = _identifies(own, wanted, _is_described(own, asked))
             if not weight or (is_converted and (not own.attribute or own.attribute != wanted.attribute)):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FAN_OUT = 0.3
 """A call for each of many values, compared with one call. Doubling it prefers longer chains of single calls."""
-_MENTIONED = 0.6
+MENTIONED = 0.4
 """Finding things by what mentions them, instead of by a list of the things: some may be left out, or come twice."""
 CROSSING = 0.5
 """Data that go to another server. Doubling it keeps plans on one server more often."""
@@ -70,7 +70,7 @@ def offers(
             if (is_many or not source.required) and not any(
                 _lists(need.ports, one, source) for one in given if one.step
             ):
-                cost += _MENTIONED
+                cost += MENTIONED
             found.append((cost, at, given))
     chosen: dict[int, Offer] = {}
     taken: set[Path] = set()

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from halflap.graph.edges import LEAST
 from halflap.graph.effects import may_change
 from halflap.graph.naming import words_of
 from halflap.graph.paths import key, keys_of, many
@@ -205,9 +206,12 @@ class Search:
         home: dict[str, float] = {}
         others: dict[str, float] = {}
         for source, best in self.graph.sources(need.ports, slot):
-            # Apart, so that no server can crowd out the tool's own.
-            own = home if self.graph.tools[source].server == need.ports.server else others
-            if len(own) < _LOOKED_AT and self._is_allowed(source):
+            # Apart, so that no server can crowd out the tool's own. Servers number their things themselves: what only
+            # might fit is taken from no other server.
+            is_home = self.graph.tools[source].server == need.ports.server
+            own = home if is_home else others
+            is_likely = is_home or best.confidence >= LEAST
+            if is_likely and len(own) < _LOOKED_AT and self._is_allowed(source):
                 own[source] = best.confidence
 
         def rank(one: tuple[str, float]) -> float:
