@@ -74,9 +74,13 @@ class Catalogue:
             if thing[1:]:
                 self.kinds[server, thing] += by
 
-    def is_thing(self, server: str, words: Words) -> bool:
+    def has_tools_for(self, server: str, thing: Words) -> bool:
         """Return whether some tool of a server is about things of this name."""
-        return bool(words) and words[-1] not in VAGUE and self.things[server, words[-1]] > 0
+        return bool(thing) and self.things[server, thing[-1]] > 0
+
+    def is_thing(self, server: str, words: Words) -> bool:
+        """Return whether a name alone is that of a thing: `status` is not, whatever `get_status` is about."""
+        return self.has_tools_for(server, words) and words[-1] not in VAGUE
 
     def differ(self, server: str, one: Words, other: Words) -> bool:
         """Return whether the longer of two names is that of another kind of thing: a `shared line group` is not a group.
@@ -126,13 +130,9 @@ def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converte
             asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
             if names_thing and asks_thing:
                 doubt = is_converted + catalogue.differ(asked.server, own.named, wanted.named)
-                if (
-                    wanted.attribute
-                    and not own.is_direct
-                    and not catalogue.is_thing(asked.server, wanted.named)
-                ):
+                if wanted.attribute and not own.is_direct:
                     # Of nothing that tools are about, it is rather a name like any other: `tracking_number`.
-                    doubt += 1
+                    doubt += not catalogue.has_tools_for(asked.server, wanted.named)
                 weight *= factor * own.certainty * wanted.certainty * DOUBT**doubt
                 yield "entity", weight, detail
 

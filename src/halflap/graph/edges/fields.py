@@ -116,7 +116,7 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
             is_repeated,
             # Of two fields that identify the same thing, the outer one is meant.
             len(first) < len(path) and path[: len(first) - 1] == first[:-1],
-            EACH in path if main is None else path[: len(main)] != main,
+            bool(main) and path[: len(main or ())] != main,
         )
         factor = _DEEPER ** len(keys) * DOUBT ** sum(doubts) * (1.0 if place.declared else _LEARNED)
         produces = _relations(place.type, "produces")

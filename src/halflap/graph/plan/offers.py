@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import changed_by, destroys
 from halflap.graph.naming import slot_identities, things_around
+from halflap.graph.paging import main_list
 from halflap.graph.paths import Path, items_of, keys_of, many
 from halflap.graph.types import conflict, conversion, form_of
 from halflap.graph.workflow import Given
@@ -133,7 +134,9 @@ def _array(
 
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:
-    """Return whether the items that a value comes from are the things that the slot asks for."""
+    """Return whether the items that a value comes from are the things that the slot asks for, and no list beside others."""
+    if many(given.source) and main_list(source) is None:
+        return False
     asked = slot_identities(keys_of(given.slot), target.subject)[0]
     thing = asked.thing if asked.attribute else asked.words
     around = things_around(keys_of(items_of(given.source)), source.subject)
