@@ -115,6 +115,18 @@ def group(name: str, text: str, *, has_default: bool = False) -> typer.Typer:
     return found
 
 
+def default_command(
+    group: typer.Typer, name: str, shared: Collection[str] = ("config", "json")
+) -> Callable[[Callable[..., Any]], None]:
+    """Make a function what a group does without a subcommand, and also the subcommand `name`."""
+
+    def decorate(function: Callable[..., Any]) -> None:
+        group.callback(invoke_without_command=True)(command(shared=shared, default=True)(function))
+        group.command(name)(command(shared=shared)(function))
+
+    return decorate
+
+
 def command(
     *, shared: Collection[str] = ("config", "json", "verbose"), default: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, group
+from halflap.cli.command import Invocation, command, default_command, group
 from halflap.cli.options import (
     ArgumentsOption,
     ForceOption,
@@ -46,7 +46,8 @@ NameArgument = Annotated[
 ]
 
 
-async def _list(invocation: Invocation) -> None:
+@default_command(programs, "list")
+async def list_programs(invocation: Invocation) -> None:
     """List the saved DSPy programs.
 
     Broken ones are listed with the reason. DSPy need not be installed.
@@ -71,10 +72,6 @@ async def _list(invocation: Invocation) -> None:
         invocation.show(data, lines)
     else:
         note("No DSPy programs yet. Save one: halflap programs export MODULE:OBJECT NAME")
-
-
-programs.callback(invoke_without_command=True)(command(shared=_SHARED, default=True)(_list))
-programs.command(name="list")(command(shared=_SHARED)(_list))
 
 
 @programs.command()

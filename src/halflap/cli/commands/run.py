@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from halflap.cli.command import Invocation, command, group
+from halflap.cli.command import Invocation, command, default_command, group
 from halflap.cli.options import (
     ArgumentsOption,
     ForceOption,
@@ -177,8 +177,7 @@ def _about(file: str) -> Iterator[None]:
         raise ScriptError("\n".join(f"{where}: {line}" for line in str(error).splitlines())) from None
 
 
-@scripts.callback(invoke_without_command=True)
-@command(shared=_SHARED, default=True)
+@default_command(scripts, "list")
 async def list_scripts(invocation: Invocation) -> None:
     """List the saved scripts.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, group
+from halflap.cli.command import Invocation, command, default_command, group
 from halflap.cli.options import YesOption, confirm, exclusive
 from halflap.cli.output import Table, note, one_line, outline, print_json, working, write
 from halflap.core.errors import StoreError, UsageError
@@ -50,8 +50,7 @@ async def _recorded(invocation: Invocation, otherwise: str) -> AsyncIterator[Gat
         yield gateway
 
 
-@runs.callback(invoke_without_command=True)
-@command(shared=_SHARED, default=True)
+@default_command(runs, "list")
 async def list_runs(
     invocation: Invocation,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")] = 20,

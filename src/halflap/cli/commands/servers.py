@@ -49,7 +49,7 @@ _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 NameArgument = Annotated[str, Argument(help="The server's name.")]
-PersonOption = Annotated[str | None, Option("--for", help="Sign in for this person.")]
+PersonOption = Annotated[str | None, Option("--for", help="The person in http.tokens who signs in or out.")]
 
 
 @command(shared=_SHARED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, group
+from halflap.cli.command import Invocation, command, default_command, group
 from halflap.cli.commands.clients import edit_config, own_config
 from halflap.cli.output import Table, note
 from halflap.config import token_hash
@@ -24,9 +24,8 @@ _PATH = ("http", "tokens")
 NameArgument = Annotated[str, Argument(help="The person's name.")]
 
 
-@token.callback(invoke_without_command=True)
-@command(shared=_SHARED, default=True)
-def people(invocation: Invocation) -> None:
+@default_command(token, "list")
+def list_people(invocation: Invocation) -> None:
     """List the people who have a token, with their profiles."""
     known = invocation.config().http.tokens
     rows = [{"name": name, "profile": one.profile} for name, one in known.items()]
