@@ -153,6 +153,7 @@ model = "gpt-5"  # mine
 command = "npx"
 args = ["-y", "docs"]
 env = { TOKEN = "${NOT_EXPANDED}" }
+startup_timeout_sec = 20
 [mcp_servers.web]
 url = "https://web.example/mcp"
 bearer_token_env_var = "WEB_TOKEN"
@@ -181,6 +182,7 @@ extensions:
     cmd: npx
     args: [-y, files]
     envs: {A: "1"}
+    env_keys: [FILES_KEY]
   web: {enabled: false, type: streamable_http, uri: "https://web.example/mcp"}
 """
 GEMINI = {
@@ -201,11 +203,14 @@ def test_formats_of_other_clients_are_understood(person: Home, monkeypatch: pyte
     assert [one["name"] for one in done.json["kept_out"]] == ["extension", "developer"]
     assert list(found) == ["docs", "web", "off", "a", "b", "c", "new", "old", "files", "web-goose"]
     assert dict(found["docs"].env) == {"TOKEN": "${NOT_EXPANDED}"}
+    assert found["docs"].start_timeout_seconds == 20
     assert dict(found["web"].headers) == {"X-Team": "a", "Authorization": "Bearer secret-token"}
     assert found["off"].disabled
     assert (dict(found["a"].env), found["c"].transport) == ({"K": "key"}, "sse")
     assert (found["old"].command, found["old"].args, dict(found["old"].env)) == ("old", ("b",), {"A": "1"})
     assert (found["files"].command, found["files"].args) == ("npx", ("-y", "files"))
+    assert found["files"].inherit_env == ("FILES_KEY",)
+    assert "FILES_KEY is not set here" in done.err
     assert (found["web-goose"].url, found["web-goose"].disabled) == ("https://web.example/mcp", True)
 
 

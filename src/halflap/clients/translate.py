@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _NAMES = {
     "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command", "environment": "env", "envs": "env",
     "http_headers": "headers", "env_vars": "inherit_env", "env_keys": "inherit_env",
+    "startup_timeout_sec": "start_timeout_seconds",
 }  # fmt: skip
 """Our names for keys of clients."""
+_OF_ANY = {"type", "start_timeout_seconds"}
 _OF_COMMANDS = {"command", "args", "env", "envFile", "cwd", "inherit_env"}
 _OF_URLS = {"url", "headers"}
 _LIMITING = {
@@ -106,10 +108,16 @@ def translate(
         work.notes.append(f"disabled: {' '.join(work.reasons)}")
     else:
         usable, problem = read_entry(entry, scope)
-        unset = dict.fromkeys(variable for _, variable in usable.unfilled) if usable else ()
-        work.notes += [problem] if problem else [f"the variable {one} is not set here." for one in unset]
+        work.notes += [problem] if usable is None else _about_unset_variables(usable, place, scope)
     signs_in = any(raw.get(key) for key in _SIGN_IN) or _may_ask_to_sign_in(server)
     return Found(name, place, entry, tuple(work.notes), signs_in=signs_in)
+
+
+def _about_unset_variables(server: ServerConfig, place: Place, scope: Scope) -> list[str]:
+    inherited = server.inherit_env if isinstance(server.inherit_env, tuple) else ()
+    names = [*(name for _, name in server.unfilled), *(name for name in inherited if name not in scope.environ)]
+    why = "; Goose keeps it in its keyring" if place.client.slug == "goose" else ""
+    return [f"the variable {name} is not set here{why}." for name in dict.fromkeys(names)]
 
 
 def _normalized(raw: Mapping[str, Any], slug: str) -> dict[str, Any]:
@@ -146,7 +154,7 @@ class _Translation:
     """Why the server must not be enabled as it is."""
 
     def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        used = {"type", *(_OF_COMMANDS if raw.get("command") else _OF_URLS)}
+        used = _OF_ANY | (_OF_COMMANDS if raw.get("command") else _OF_URLS)
         given = {key: value for key, value in raw.items() if value not in (None, {}, [])}
         for key in given:
             if key in _LIMITING:

@@ -113,7 +113,9 @@ def _show_sign_ins(plan: Import) -> tuple[list[str], dict[str, list[dict[str, An
     return missing, signed_in
 
 
-def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, **how: bool) -> bool:
+def _write_import(
+    own: OwnConfig, plan: Import, scope: Scope, invocation: Invocation, *, yes: bool, dry_run: bool
+) -> bool:
     entries = {name: dict(one.entry) for name, one in plan.new.items()}
     document = own.document()
     try:
@@ -128,8 +130,10 @@ def _write_import(own: OwnConfig, plan: Import, scope: Scope, invocation: Invoca
     if secrets:
         note(f"These contain plain-text secrets; consider ${{NAME}}: {', '.join(map(one_line, secrets))}.")
         before = replace(before, mode=before.mode & 0o700)
-    preview = [] if invocation.as_json else preview
-    return write_change(before, lambda _: document.text, preview=preview, **how)
+    if not _approved(invocation, before.path, preview, yes=yes, dry_run=dry_run):
+        return False
+    _save(before, document.text)
+    return True
 
 
 def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple[str, list[str]]:
@@ -177,28 +181,26 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
     config, scope, data_dir = invocation.config_file, Scope.of(), user_data_dir()
     starting = own_command(sys.executable, config, scope.home)
     entry = entry_for(place.client.slug, starting, own_variables(os.environ))
-    earlier, before = read_receipt(data_dir, place.file), read_file(place.file)
-    work: Installation
+    earlier = read_receipt(data_dir, place.file)
 
-    def install(file: FileText) -> str:
-        nonlocal work
-        # Loaded each time: the configuration must be valid, and still have the servers that are moved.
-        servers = load_config(config).servers
-        work = install_into(file, place, entry, scope, configured=servers if move else None, earlier=earlier)
-        return work.after
+    def planned() -> tuple[FileText, Installation]:
+        before, servers = read_file(place.file), load_config(config).servers
+        configured = servers if move else None
+        return before, install_into(before, place, entry, scope, configured=configured, earlier=earlier)
 
-    install(before)
+    before, work = planned()
     for name, reason in work.stays:
         note(f"`{one_line(name)}` stays: {reason}.")
     moved = [path[-1] for path in work.receipt.moved]
-    written = work.after.encode() != before.data
-    if written:
-        lines = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}"]
-        preview = [] if invocation.as_json else [*lines, *(f"  - {one_line(name)}" for name in moved)]
-        written = write_change(before, install, preview=preview, **how)
-    else:
+    lines = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}"]
+    lines += [f"  - {one_line(name)}" for name in moved]
+    written = False
+    if work.after.encode() == before.data:
         note(f"Nothing to do; {place.file} is unchanged.")
-    if written:
+    elif written := _approved(invocation, place.file, lines, **how):
+        # The client may have changed its file while the question was open.
+        before, work = planned()
+        _save(before, work.after)
         write_receipt(data_dir, place.file, work.receipt)
         note(f"Installed in {place.client.label}. Restart it if it is running.")
         if not load_config(config).servers:
@@ -214,19 +216,22 @@ def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
         raise UsageError(f"Nothing to undo: Halflap was not installed in {place.file}.")
     moved, is_exact = [path[-1] for path in receipt.moved], receipt.is_exact(before)
     lines = [f"{place.file}:"]
-    if is_exact:
-        lines.append(
-            "  delete it, since it did not exist before" if receipt.original is None else "  restore it"
-        )
+    if is_exact and receipt.original is None:
+        lines.append("  delete it, since it did not exist before")
+    elif is_exact:
+        lines.append("  restore it")
     else:
         lines.append("  It was changed since. Those changes stay; only Halflap's are undone.")
         lines += [f"  - {receipt.name}", *(f"  + {one_line(name)}" for name in moved)]
-    preview = [] if invocation.as_json else lines
     backups = f"Backups are in {data_dir / 'backups'}."
     if before.data is None:
         raise ClientFileError(f"{place.file} no longer exists. {backups}")
     try:
-        written = write_change(before, lambda file: undo(receipt, file, place), preview=preview, **how)
+        undo(receipt, before, place)
+        if written := _approved(invocation, place.file, lines, **how):
+            before = read_file(place.file)
+            is_exact = receipt.is_exact(before)
+            _save(before, undo(receipt, before, place))
     except ClientFileError as error:
         raise ClientFileError(f"{error} {backups}") from None
     if written:
@@ -236,32 +241,24 @@ def _undo(invocation: Invocation, place: Place, **how: bool) -> dict[str, Any]:
     return {"name": receipt.name, "restored": moved, "exact": is_exact, "written": written}
 
 
-def write_change(
-    before: FileText,
-    edit: Callable[[FileText], str | None],
-    *,
-    yes: bool,
-    dry_run: bool = False,
-    preview: Iterable[str] = (),
+def _approved(
+    invocation: Invocation, file: Path, preview: Iterable[str], *, yes: bool, dry_run: bool
 ) -> bool:
-    """Write the edited file after confirmation, or delete it for None; return whether it was written.
-
-    If a client changed the file while the question was open, the edit is repeated on the new content.
-    """
-    after = edit(before)
-    if lines := list(preview):
-        print_lines(lines)
+    """Show a change and ask about it; return whether to write it."""
+    if not invocation.as_json:
+        print_lines(preview)
     if dry_run:
         note("Nothing was written.")
-        return False
-    confirm(f"Write {before.path}?", "Nothing was written.", yes=yes)
-    now = read_file(before.path)
-    if now.data != before.data:
-        before, after = now, edit(now)
+    else:
+        confirm(f"Write {file}?", "Nothing was written.", yes=yes)
+    return not dry_run
+
+
+def _save(before: FileText, text: str | None) -> None:
+    """Replace a file after a backup, or delete it for None; raise if it has changed since it was read."""
     if before.data is not None:
         note(f"Backup: {back_up(before, user_data_dir() / 'backups')}")
-    replace_file(before, None if after is None else after.encode())
-    return True
+    replace_file(before, None if text is None else text.encode())
 
 
 def own_config(invocation: Invocation) -> OwnConfig:
@@ -274,4 +271,4 @@ def own_config(invocation: Invocation) -> OwnConfig:
 def edit_config(own: OwnConfig, edit: Callable[[Document], None]) -> None:
     document = own.document()
     edit(document)
-    write_change(own.file, lambda _: document.text, yes=True)
+    _save(own.file, document.text)
