@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from halflap.cli.command import INTERRUPTED, Invocation, command, group, on_interrupt
+from halflap.cli.commands.tools import result_lines
 from halflap.cli.options import (
     ToolArgument,
     YesOption,
@@ -32,7 +33,7 @@ from halflap.core.errors import BackfillError, ShapeError, UsageError
 from halflap.core.text import join, plural
 from halflap.gateway import Gateway
 from halflap.observe import drift_json
-from halflap.schema import compact, json_problem, parse_json, result_type
+from halflap.schema import json_problem, parse_json
 from halflap.store import Breach
 
 if TYPE_CHECKING:
@@ -59,17 +60,10 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
         known = await gateway.learned.of(tool)
     data = {"name": tool.name, **{key: described[key] for key in _LEARNED_KEYS if key in described}}
     data |= {} if known is None else {"texts": known.learned.texts, "errors": known.learned.errors}
-    types = {"declared": result_type(tool.output_schema), "learned": known and result_type(known.schema)}
-    shown = {
-        "note": described.get("note") if known is None else None,
-        **{word: kind and compact(kind) for word, kind in types.items()},
-        "results": known and known.observations,
-        "failed calls": (known and known.learned.errors) or None,
-        "confidence": known and known.confidence,
-        "last": described.get("lastObserved"),
-        "drift": [drift_line(one) for one in described.get("drift", ())],
-    }
-    invocation.show(data, [tool.name, *outline(shown, "  ")])
+    lines = [tool.name, *(f"  {line}" for line in result_lines(described))]
+    if known is not None and known.learned.errors:
+        lines.append(f"  {plural(known.learned.errors, 'failed call')}")
+    invocation.show(data, lines)
 
 
 @schema.command()

@@ -150,17 +150,30 @@ async def inspect(invocation: Invocation, name: ToolArgument) -> None:
     invocation.show(described, _description(described, schema))
 
 
-def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[str]:
-    from halflap.schema import compact
+def result_lines(described: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is known about a tool's result: declared, learned, and how it changed."""
+    from halflap.schema import compact, result_type
 
+    declared, learned = described["outputSchema"], described.get("observedSchema")
+    kinds = {"declared": result_type(declared), "learned": result_type(learned)}
+    if kinds["declared"] is None:
+        yield "not declared" if declared is None else "declared, but without any field"
+    yield from (f"{word}: {compact(kind)}" for word, kind in kinds.items() if kind is not None)
+    if learned is None:
+        yield "learned: nothing yet"
+    else:
+        count, chance = described["observations"], int(described["confidence"] * 100)
+        sure = f"the next one fits with at least {chance} % probability" if chance else "too few to be sure"
+        yield f"  from {plural(count, 'result')}; {sure}"
+    yield from (drift_line(one) for one in described.get("drift", ()))
+
+
+def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[str]:
     effects = described["annotations"]
     claims = ", ".join(key for key, value in effects["claimed"].items() if value is True)
     how = "trusted" if effects["vouchedBy"] == "server" else "ignored without trust_annotations"
     known = ["read-only" if effects["readOnly"] else "", "destructive" if effects["destructive"] else ""]
     known.append(f"declares {claims} ({how})" if claims else "")
-    returns = None if schema.returns is None else compact(schema.returns)
-    if returns is None and described["outputSchema"] is not None:
-        returns = "The declared output schema names no fields."
     keys = ("blocked", "held", "unavailable", "unchecked", "spelling", "changed", "accepted")
     yield from (described["name"], f"  {one_line(described['description'], 500)}", "")
     yield from outline(
@@ -171,9 +184,7 @@ def _description(described: Mapping[str, Any], schema: ToolSchema) -> Iterator[s
         }
     )
     yield from ("", "takes:", *(f"  {line}" for line in schema.parameter_lines() or ["nothing"]))
-    yield from ("", "returns:", *([f"  {returns}"] if returns else []))
-    yield from ([f"  {described['note']}"] if "note" in described else [])
-    yield from (f"  {drift_line(one)}" for one in described.get("drift", ()))
+    yield from ("", "returns:", *(f"  {line}" for line in result_lines(described)))
     if lines := described.get("instructions", "").splitlines():
         yield from ("", "the server's instructions:", *(f"  {one_line(line, 500)}" for line in lines))
 
