@@ -139,7 +139,8 @@ def _clustered(chosen: Sequence[Edge], clusters: Mapping[str, str], wanted: _Fil
     between = Counter((clusters.get(edge.source), clusters.get(edge.target)) for edge in chosen)
     nodes, into = [], defaultdict[str, int](int)
     for name, size in sizes.items():
-        about = f"{plural(size, 'tool')}, {plural(between.pop((name, name), 0), 'link')}"
+        inner = between.pop((name, name), 0)
+        about = plural(size, "tool") + (f", {plural(inner, 'link')} inside" if inner else "")
         inside = replace(wanted, group=name) if wanted.server else replace(wanted, server=name)
         text = f"{label(name)}\n{about}"
         nodes.append({"id": name, "label": text, "kind": "cluster", "open": f"/graph?{inside.query}"})
