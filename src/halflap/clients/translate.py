@@ -115,7 +115,10 @@ def translate(
 
 def _about_unset_variables(server: ServerConfig, place: Place, scope: Scope) -> list[str]:
     inherited = server.inherit_env if isinstance(server.inherit_env, tuple) else ()
-    names = [*(name for _, name in server.unfilled), *(name for name in inherited if name not in scope.environ)]
+    names = [
+        *(name for _, name in server.unfilled),
+        *(name for name in inherited if name not in scope.environ),
+    ]
     why = "; Goose keeps it in its keyring" if place.client.slug == "goose" else ""
     return [f"the variable {name} is not set here{why}." for name in dict.fromkeys(names)]
 
