@@ -37,7 +37,7 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
         start_new_session=True,
     ) as process:
         try:
-            assert eventually(lambda: notes.exists() and len(notes.read_text().split()) == 2)
+            assert eventually(lambda: notes.exists() and len(notes.read_text().splitlines()) == 2)
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=PATIENCE)
         finally:
