@@ -43,6 +43,7 @@ def test_a_module_whose_steps_are_attributes_is_exported_and_asks_the_same(
     live: Any, describe: Any, run: Callable[[Coroutine[Any, Any, Any]], Any], tmp_path: Path
 ) -> None:
     spec = describe(live.travel(), "travel", tools=TOOLS, wiring={"outputs": OUTPUTS})
+    assert describe(live.Travel, "travel", tools=TOOLS, wiring={"outputs": OUTPUTS}).flow == spec.flow
     program = Library(tmp_path / "library").save(spec)
     assert spec.flow.predictors["judge"] == {"question": "inputs.question", "places": "find.places"}
     assert spec.description == "Finds a place and judges it."

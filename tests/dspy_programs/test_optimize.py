@@ -76,7 +76,7 @@ async def test_the_result_is_saved_with_its_score_on_held_out_examples(
     assert programs_now["answerer"] == before
     made = programs_now["better"].spec
     assert (made.version, made.optimizer, made.validation_score) == ("1.1.0", optimizer, 1.0)
-    assert phases[-1] == {"phase": "measuring the new", "done": 3, "total": 3, "score": 1.0}
+    assert phases[-1] == {"phase": "new program", "done": 3, "total": 3, "score": 1.0}
     assert capfd.readouterr().out == ""
 
 

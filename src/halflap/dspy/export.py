@@ -40,7 +40,14 @@ def describe(
     wiring: Mapping[str, Any] | None = None,
     version: str = "1.0.0",
 ) -> ProgramSpec:
-    """Return a module as a program; raise everything in it that cannot be saved."""
+    """Return a module, or an instance of a module's class, as a program; raise everything in it that cannot be saved."""
+    if isinstance(module, type) and issubclass(module, dspy.Module):
+        try:
+            module = module()
+        except TypeError as error:
+            raise UsageError(
+                f"{module.__name__} cannot be instantiated: {error}. Name an instance."
+            ) from None
     if not isinstance(module, dspy.Module):
         raise UsageError(f"This is a {type(module).__name__}. Name an object that is a dspy.Module.")
     problems: list[str] = []

@@ -64,7 +64,8 @@ async def list_programs(invocation: Invocation) -> None:
         spec = one.spec
         score = "" if spec.validation_score is None else f", validation score {spec.validation_score:g}"
         counts = f"{plural(len(spec.predictors), 'predictor')}, optimizer {spec.optimizer}{score}"
-        lines += [one_line(f"{spec.name} {spec.version}  {counts}"), f"      {one_line(spec.description)}"]
+        lines.append(one_line(f"{spec.name} {spec.version}  {counts}"))
+        lines += [f"      {one_line(spec.description)}"] if spec.description else []
     for name, reason in broken.items():
         reasons = (one_line(one, _MAX_REASON) for one in reason.splitlines() if one.strip())
         lines += [one_line(name), *(f"      [broken] {one}" for one in reasons)]
@@ -200,7 +201,7 @@ async def optimize(
                 def on_progress(at: Mapping[str, Any]) -> None:
                     phase = at["phase"].capitalize()
                     if "score" in at:
-                        note(f"{phase}: scored {at['score']:g} on {plural(at['total'], 'held-out example')}")
+                        note(f"{phase}: scores {at['score']:g} on {plural(at['total'], 'held-out example')}")
                     else:
                         update(f"{phase}, {at['done']} of {at['total']}")
 

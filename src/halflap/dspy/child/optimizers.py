@@ -56,10 +56,10 @@ class _Optimization:
         self._lock = threading.Lock()
 
     def run(self) -> dict[str, Any]:
-        old_score = self._measure(self._program, "measuring the old")
+        old_score = self._measure(self._program, "old program")
         program = self._optimized()
         return {
-            "score": self._measure(program, "measuring the new"),
+            "score": self._measure(program, "new program"),
             "old_score": old_score,
             "state": program.state(),
         }
