@@ -194,7 +194,9 @@ def test_real_catalogues_are_linted_the_same_each_time() -> None:
     first, second = (lint(read_definitions(text, "live", "live")) for _ in range(2))
     assert json.dumps(first.to_json()) == json.dumps(second.to_json())
     assert all(one.fix and one.message for server in first.servers for one in server.findings)
-    assert not first.fails("error")
+    errors = [one for server in first.servers for one in server.findings if one.severity == "error"]
+    # One has `exclusiveMinimum: true`, which only draft 4 allows.
+    assert [one.rule for one in errors] == ["invalid-schema"]
 
 
 def test_a_rule_that_does_not_exist_is_reported() -> None:

@@ -102,11 +102,11 @@ def _walk(schema: Any, side: Side, wrapper: str) -> Iterator[SchemaField]:
                 return
             own = _merge(parts, references)
             place = f"{where}.{name}" if name.isidentifier() else f"{where}[{name!r}]"
-            leaf, end, _ = _into_lists(own, place, depth, references)
+            leaf = _into_lists(own, place, depth, references)[0]
             yield SchemaField(
                 side=side,
                 keys=(*keys, name),
-                where=visible(end, 300),
+                where=visible(place, 300),
                 types=frozenset(leaf.types - {"null"}),
                 description=own.description or leaf.description,
                 required=name in around.required,

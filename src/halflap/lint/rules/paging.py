@@ -34,7 +34,8 @@ def _next_cursor(tool: LintTool) -> SchemaField | None:
 
 def _named(fields: tuple[SchemaField, ...], names: frozenset[str]) -> SchemaField | None:
     """Return the first field with one of these names that is not inside a list: items do not say where they are."""
-    return next((one for one in fields if "[]" not in one.where and " ".join(one.words) in names), None)
+    outside = (one for one in fields if "[]" not in one.where and not one.is_list)
+    return next((one for one in outside if " ".join(one.words) in names), None)
 
 
 def _returns_list(tool: LintTool) -> bool:
