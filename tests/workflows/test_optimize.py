@@ -146,10 +146,10 @@ def test_a_result_is_sound_never_slower_and_keeps_rules_and_dependent_order(one:
 
 
 @settings(max_examples=examples(40))
-@given(st.one_of(timed(block_nets(leaves=5)), lines(5)), TARGETS, st.integers(0, 5), st.sampled_from(ENGINES))
-def test_the_same_seed_gives_the_same_answer(one: Net, target: Target, seed: int, engine: Engine) -> None:
+@given(st.one_of(timed(block_nets(leaves=5)), lines(5)), TARGETS, st.sampled_from(ENGINES))
+def test_the_same_question_gets_the_same_answer(one: Net, target: Target, engine: Engine) -> None:
     try:
-        first, second = (optimize(one, target, seed=seed, engine=engine).response() for _ in range(2))
+        first, second = (optimize(one, target, engine=engine).response() for _ in range(2))
     except WorkflowError:
         return  # All tasks are silent.
     assert json.dumps(first) == json.dumps(second)
@@ -170,8 +170,8 @@ def shop() -> Net:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_independent_tasks_run_in_parallel(engine: Engine) -> None:
-    answer = optimize(shop(), "performance", seed=7, engine=engine).response()
-    assert (answer["engine"], answer["seed"]) == (engine, 7)
+    answer = optimize(shop(), "performance", engine=engine).response()
+    assert answer["engine"] == engine
     before, after = answer["metrics"]["before"], answer["metrics"]["after"]
     assert (before["expected_makespan"], after["expected_makespan"]) == (22, 14)
     (change,) = answer["transformations"]
@@ -202,12 +202,6 @@ def test_balanced_keeps_four_fifths_of_the_footprint() -> None:
 def test_constraints_are_kept(constraints: dict[str, Any], makespan: float, width: int) -> None:
     found = optimize(shop(), "performance", constraints, engine="beam").metrics["after"]
     assert (found.expected_makespan, found.max_parallel) == (makespan, width)
-
-
-def test_a_cost_that_no_change_lowers_is_noted() -> None:
-    costly = line(task("a", cost=5), task("b", cost=2))
-    assert not any("limit" in note for note in optimize(costly, "performance", {"max_cost": 7}).notes)
-    assert any("limit" in note for note in optimize(costly, "performance", {"max_cost": 6}).notes)
 
 
 def test_rules_and_races_keep_an_order_though_data_would_allow_more() -> None:

@@ -26,7 +26,7 @@ FailureKind = Literal["option_to_complete", "proper_completion", "dead_task", "u
 
 
 class Failure(Answer):
-    """One way in which a workflow is unsound."""
+    """A reason why a workflow is unsound."""
 
     kind: FailureKind
     """The property of soundness that fails"""
@@ -146,7 +146,7 @@ class Measured(Answer):
     expected_cost: float | None
     """Mean cost of a case, in the unit of the tasks' costs"""
     max_parallel: int | None
-    """Tasks that can be under way at the same time"""
+    """Tasks that can run at the same time"""
     method: Literal["exact", "simulated", "estimated"] | None
     """How the times were found"""
     standard_error: float | None
@@ -288,8 +288,6 @@ class Optimization(Answer):
     """The fastest first; each further one is smaller"""
     engine: Literal["gepa", "beam"]
     """The search that was used"""
-    seed: int
-    """The same seed gives the same answer"""
     evaluations: int
     """How many candidates were scored"""
     validation: Verdict

@@ -157,7 +157,7 @@ def optimize(
         list[str] | None,
         Option(
             metavar="NAME=JSON",
-            help='One of max_cost=10, max_parallel=2, keep_order=[["first", "then"]], fixed=["task"].',
+            help='One of max_parallel=2, keep_order=[["first", "then"]], fixed=["task"].',
         ),
     ] = None,
     engine: Annotated[

@@ -186,7 +186,7 @@ class _Comparison:
             yield f"{self.old.name}: {quoted(undeclared)} declare no reads and writes, so everything counts as dependent on them."
         for side in self.sides:
             if any(flow.predicate is not None for flow in side.study.net.flows):
-                yield f"{side.name}: predicates are not evaluated; every way of a choice counts as possible."
+                yield f"{side.name}: predicates are not evaluated; every branch of a choice counts as possible."
             if side.footprint is not None and side.footprint.empty_trace:
                 yield f"{side.name}: a case can be complete with no visible activity."
             yield from (f"{side.name}: {note}" for note in side.study.net.notes)

@@ -84,7 +84,7 @@ def _stuck(space: StateSpace, ended: set[int]) -> Failure | None:
     """Find a state from which the output cannot be reached."""
     for state, edges in enumerate(space.edges):
         if not edges and state not in ended:
-            why = f"Nothing can happen: {_waiting(space, state)}."
+            why = f"Deadlock: {_waiting(space, state)}."
             return _failure("option_to_complete", why, space, state)
     if space.problem is not None:
         return None
@@ -135,12 +135,12 @@ def _growing(space: StateSpace) -> Failure | None:
 
 def _dead(space: StateSpace, task: str) -> Failure:
     """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
-    ways = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
-    if not ways:
+    needed = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
+    if not needed:
         return _failure("dead_task", f"'{task}' never happens: no flow leads to it.", space, 0, task)
 
     def missing(state: int) -> set[int]:
-        return min((takes.difference(space.markings[state]) for takes in ways), key=len)
+        return min((takes.difference(space.markings[state]) for takes in needed), key=len)
 
     nearest = min(range(len(space.markings)), key=lambda state: len(missing(state)))
     why = f"'{task}' never happens: after this trace there is no token in {_places(space, missing(nearest))}."

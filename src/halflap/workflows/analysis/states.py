@@ -1,8 +1,8 @@
 """The state space: the markings that a Petri net can reach, and the transitions between them.
 
-The Petri net is made of a workflow net, or of its tree. A task with several ways in or out becomes several transitions. If both
+The Petri net is made of a workflow net, or of its tree. A task with several flows in or out becomes several transitions. If both
 its join and its split choose, it first takes a token and then chooses: the transitions add up instead of multiplying. An or-split
-decides about its ways one after the other; a way that is not taken gets its token at the join immediately, which waits for all.
+decides about its branches one after the other; a branch that is not taken gets its token at the join immediately, which waits for all.
 Transitions have weights, so that the simulator plays the same nets.
 """
 
@@ -46,7 +46,7 @@ class Transition(NamedTuple):
     takes: tuple[int, ...]
     gives: tuple[int, ...]
     tasks: tuple[str, ...] = ()
-    """What is done: nothing where a way is chosen, several tasks where a whole block is one transition."""
+    """What is done: nothing where a branch is chosen, several tasks where a whole block is one transition."""
     weight: float = 1.0
     """Its probability among those that take from the same place."""
 
@@ -66,20 +66,20 @@ class PetriNet:
     def add(self, takes: List[int], gives: List[int], tasks: Iterable[str] = (), weight: float = 1.0) -> None:
         self.transitions.append(Transition(tuple(takes), tuple(gives), tuple(tasks), weight))
 
-    def choose_some(self, at: int, ways: List[int], skipped: List[int], chances: List[float]) -> None:
-        """From `at`, take at least one of the ways; for each other one, mark its place in `skipped`."""
+    def choose_some(self, at: int, branches: List[int], skipped: List[int], chances: List[float]) -> None:
+        """From `at`, take at least one of the branches; for each other one, mark its place in `skipped`."""
         name = self.places[at]
         none_yet, some = at, -1
-        for number, (way, skip, chance) in enumerate(zip(ways, skipped, chances, strict=True)):
+        for number, (branch, skip, chance) in enumerate(zip(branches, skipped, chances, strict=True)):
             left = 1 - prod(1 - one for one in chances[number:])
             first = chance / left if left else 1.0
-            is_last = number == len(ways) - 1
+            is_last = number == len(branches) - 1
             after_none, after_some = ([], []) if is_last else ([self.place(name)], [self.place(name)])
-            self.add([none_yet], [way, *after_some], weight=first)
+            self.add([none_yet], [branch, *after_some], weight=first)
             if not is_last:
                 self.add([none_yet], [skip, *after_none], weight=1 - first)
             if some >= 0:
-                self.add([some], [way, *after_some], weight=chance)
+                self.add([some], [branch, *after_some], weight=chance)
                 self.add([some], [skip, *after_some], weight=1 - chance)
             if not is_last:
                 (none_yet,), (some,) = after_none, after_some
@@ -126,12 +126,12 @@ def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for eac
         if len(ends) > 1:
             made.add(ends[:1], ends[1:])
     waits: dict[str, list[int]] = {}
-    """What an or-join takes: a place for each way, which nothing else takes from."""
+    """What an or-join takes: a place for each branch, which nothing else takes from."""
     for block in blocks.values():
         waits[block.join] = [
-            made.place(last.key) if last.source in named else place_of[last] for _, last in block.ways
+            made.place(last.key) if last.source in named else place_of[last] for _, last in block.branches
         ]
-        for (_, last), place in zip(block.ways, waits[block.join], strict=True):
+        for (_, last), place in zip(block.branches, waits[block.join], strict=True):
             if place != place_of[last]:
                 made.add([place_of[last]], [place])
     incoming, outgoing = net.incoming(), net.outgoing()
@@ -154,9 +154,9 @@ def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for eac
         elif task.split == "or" or len(takes) > 1:
             begun = made.place(f"within {task.id}")
             if task.split == "or":
-                firsts = [first for first, _ in blocks[task.id].ways]
-                ways, skipped = [place_of[first] for first in firsts], waits[blocks[task.id].join]
-                made.choose_some(begun, ways, skipped, or_chances(list(map(Choice.of, firsts))))
+                firsts = [first for first, _ in blocks[task.id].branches]
+                branches, skipped = [place_of[first] for first in firsts], waits[blocks[task.id].join]
+                made.choose_some(begun, branches, skipped, or_chances(list(map(Choice.of, firsts))))
             for given, weight in gives if task.split == "xor" else ():
                 made.add([begun], given, weight=weight)
             gives = [([begun], 1.0)]
@@ -209,13 +209,13 @@ def petri_net_of_tree(net: Net, tree: Block, wanted: Collection[str]) -> PetriNe
             pairs = sorted(zip(block.parts, block.chances, strict=True), key=lambda one: is_wanted(one[0]))
             parts, chances = [part for part, _ in pairs], [chance for _, chance in pairs]
             parts = _grouped(parts, is_wanted) if block.kind == "and" else parts
-            ways, done = [made.place() for _ in parts], [made.place() for _ in parts]
+            branches, done = [made.place() for _ in parts], [made.place() for _ in parts]
             if block.kind == "and":
-                made.add([begin], ways, weight=weight)
+                made.add([begin], branches, weight=weight)
             else:
-                made.choose_some(begin, ways, done, chances)
+                made.choose_some(begin, branches, done, chances)
             made.add(done, [finish])
-            for part, one, other in zip(parts, ways, done, strict=True):
+            for part, one, other in zip(parts, branches, done, strict=True):
                 lay(part, one, other)
 
     lay(tree, made.start, made.end)

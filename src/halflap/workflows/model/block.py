@@ -20,14 +20,14 @@ S = TypeVar("S")
 
 
 class Choice(NamedTuple):
-    """When a way is taken, as its flow states it."""
+    """When a branch is taken, as its flow states it."""
 
     predicate: str | None = None
     probability: float | None = None
     default: bool = False
     order: int | None = None
     flows: int = 1
-    """How many flows of the gate it covers: more than one where some of its ways form a block."""
+    """How many flows of the gate it covers: more than one where some of its branches form a block."""
     rank: int = -1
     """The position of its first flow in the net."""
 
@@ -57,14 +57,14 @@ PLAIN = Choice()
 
 
 def shares(choices: Iterable[Choice]) -> list[float]:
-    """Return the probability of each way of an exclusive choice."""
+    """Return the probability of each branch of an exclusive choice."""
     weights = [one.weight for one in choices]
     whole = sum(weights)
     return [weight / whole for weight in weights] if whole > 0 else [1 / len(weights)] * len(weights)
 
 
 def or_chances(choices: Collection[Choice]) -> list[float]:
-    """Return the probability of each way of an or-split, independent of the others; one must be taken."""
+    """Return the probability of each branch of an or-split, independent of the others; one must be taken."""
     found = [0.5 if one.probability is None else one.probability for one in choices]
     if any(found):
         return found
@@ -119,20 +119,20 @@ class Sequence(Block):
 
 @dataclass(frozen=True, eq=False)
 class Branches(Block):
-    """A split, its ways, and the join of the same kind that ends them."""
+    """A split, its branches, and the join of the same kind that ends them."""
 
     kind: Gate = "xor"
     choices: tuple[Choice, ...] = ()
-    """One for each way."""
+    """One for each branch."""
     split: str | None = None
     """The node whose gate it was; None for a new gate."""
     join: str | None = None
     partial: bool = False
-    """Whether the gate has other ways too, so that its predicates have to be read with those."""
+    """Whether the gate has other branches too, so that its predicates have to be read with those."""
 
     @property
     def chances(self) -> list[float]:
-        """The probability that each way is taken; of an or-split independent of the others."""
+        """The probability that each branch is taken; of an or-split independent of the others."""
         if self.kind == "and":
             return [1.0] * len(self.parts)
         if self.kind == "xor":
@@ -156,7 +156,7 @@ class Loop(Block):
 
 
 class Mismatch(NamedTuple):
-    """A split whose ways meet in a join of another kind."""
+    """A split whose branches meet in a join of another kind."""
 
     split: str
     split_kind: Gate

@@ -79,8 +79,8 @@ class _Builder:
             split = self.node(block.split, split=block.kind)
             self.connect(begin, split)
             ends = [
-                self.lay(*way)
-                for way in zip(block.parts, ((split, one) for one in block.choices), strict=True)
+                self.lay(*branch)
+                for branch in zip(block.parts, ((split, one) for one in block.choices), strict=True)
             ]
             join = self.node(block.join, join=block.kind)
             for end in ends:
@@ -177,7 +177,7 @@ class _Builder:
         self.flows[source, target] = choice
 
     def listed_flows(self) -> tuple[Flow, ...]:
-        """Return the flows: old ones in their order, those out of a gate in the order of its ways."""
+        """Return the flows: old ones in their order, those out of a gate in the order of its branches."""
         old = {(flow.source, flow.target): at for at, flow in enumerate(self.net.flows)}
         ranked = []
         for (source, target), one in self.flows.items():

@@ -108,10 +108,10 @@ def _choices(net: Net, where: Mapping[str, str]) -> Iterator[tuple[str, str]]:  
 
 @dataclass(frozen=True, slots=True)
 class OrBlock:
-    """The or-join that closes an or-split, with the first and the last flow of each way between them."""
+    """The or-join that closes an or-split, with the first and the last flow of each branch between them."""
 
     join: str
-    ways: tuple[tuple[Flow, Flow], ...]
+    branches: tuple[tuple[Flow, Flow], ...]
 
 
 def or_blocks(net: Net) -> dict[str, OrBlock]:
@@ -129,8 +129,8 @@ def or_blocks(net: Net) -> dict[str, OrBlock]:
         block = next(filter(None, (_or_block(net, split, join, incoming, outgoing) for join in near)), None)
         found |= {} if block is None else {split: block}
     closed = {block.join for block in found.values()}
-    unclosed = "The ways of the or-split of '{}' do not all meet in one or-join, each by one flow and without other ways in or out. Use and or xor instead."
-    unopened = "The or-join of '{}' does not end the ways of one or-split, so what it waits for is not defined. Use and or xor instead."
+    unclosed = "The branches of the or-split of '{}' do not all meet in one or-join, each by one flow and without other flows in or out. Use and or xor instead."
+    unopened = "The or-join of '{}' does not end the branches of one or-split, so what it waits for is not defined. Use and or xor instead."
     where = {task: f"tasks[{at}]" for at, task in enumerate(net.tasks)}
     problems = [(f"{where[one]}.split", unclosed.format(one)) for one in splits if one not in found]
     problems += [(f"{where[one]}.join", unopened.format(one)) for one in joins if one not in closed]
@@ -157,8 +157,8 @@ def _or_block(
     incoming: Mapping[str, list[Flow]],
     outgoing: Mapping[str, list[Flow]],
 ) -> OrBlock | None:
-    """Return the block if each way is a region with one entry and one exit, and there are no other ways into the join."""
-    ways: list[tuple[Flow, Flow]] = []
+    """Return the block if each branch is a region with one entry and one exit, and no other flow leads into the join."""
+    branches: list[tuple[Flow, Flow]] = []
     owned = {split, net.output}
     ahead = {node: [flow.target for flow in flows] for node, flows in outgoing.items()} | {join: []}
     for entry in outgoing[split]:
@@ -169,5 +169,5 @@ def _or_block(
         if last is None or region & owned or any(flow is not entry for flow in entered):
             return None
         owned |= region
-        ways.append((entry, last))
-    return OrBlock(join, tuple(ways)) if len(ways) == len(incoming[join]) else None
+        branches.append((entry, last))
+    return OrBlock(join, tuple(branches)) if len(branches) == len(incoming[join]) else None

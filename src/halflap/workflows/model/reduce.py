@@ -1,9 +1,9 @@
 """From a net to its tree: reduction rules are applied until one arrow is left, or none fits any more.
 
 Every node is split into the gate of its join, the step itself, and the gate of its split; a condition has two xor gates. The rules,
-each of which preserves behaviour: a gate with one way in and one way out is removed; several ways from a split to a join of the
+each of which preserves behaviour: a gate with one arrow in and one arrow out is removed; several branches from a split to a join of the
 same kind become one block; a way from an xor-split back to the xor-join that leads to it becomes a loop. An and- or xor-split may
-be closed in several steps; all ways of an or-split have to meet in one or-join. A net that is not reduced to one arrow is
+be closed in several steps; all branches of an or-split have to meet in one or-join. A net that is not reduced to one arrow is
 `Unstructured`.
 """
 
@@ -45,14 +45,14 @@ class _Gate:
 
 @dataclass(slots=True, eq=False)
 class _Arrow:
-    """A way between two gates, with the parts done on it."""
+    """A branch between two gates, with the parts done on it."""
 
     source: _Gate
     target: _Gate
     parts: tuple[Block, ...]
     choice: Choice = PLAIN
-    ways: list[_Arrow] = field(default_factory=list)
-    """The arrows it was made from, if it consists of some of the ways between the two gates only."""
+    branches: list[_Arrow] = field(default_factory=list)
+    """The arrows it was made from, if it consists of some of the branches between the two gates only."""
 
     @property
     def block(self) -> Block:
@@ -77,7 +77,7 @@ class _Reduction:
         self.ends = (entry[net.input], leave[net.output])
         self.waiting = deque(self.gates)
         self.partial: deque[tuple[_Gate, _Gate]] = deque()
-        """Splits and joins with several ways between them and others elsewhere: merged only if nothing else fits."""
+        """Splits and joins with several branches between them and others elsewhere: merged only if nothing else fits."""
 
     def run(self) -> None:
         for together in list(self.between.values()):
@@ -133,16 +133,16 @@ class _Reduction:
         for arrow in together:
             self.remove(arrow)
         split, join = together[0].source, together[0].target
-        ways = sorted(
-            (one for arrow in together for one in arrow.ways or [arrow]), key=lambda one: one.choice.rank
+        branches = sorted(
+            (one for arrow in together for one in arrow.branches or [arrow]), key=lambda one: one.choice.rank
         )
-        choices = tuple(one.choice for one in ways)
+        choices = tuple(one.choice for one in branches)
         whole = Choice.together(choices)
         partial = whole.flows < self.flows[split.node]
         block = Branches(
-            tuple(one.block for one in ways), split.kind, choices, split.node, join.node, partial
+            tuple(one.block for one in branches), split.kind, choices, split.node, join.node, partial
         )
-        self.add(_Arrow(split, join, (block,), whole, ways))
+        self.add(_Arrow(split, join, (block,), whole, branches))
         self.waiting.extend((split, join))
 
     def close_loop(self, one: _Arrow, other: _Arrow) -> None:
@@ -184,7 +184,7 @@ def unstructured_because(tree: Block) -> str | None:
     if not isinstance(tree, Unstructured):
         return None
     for one in tree.mismatches:
-        return f"'{one.split}' is an {one.split_kind}-split, and '{one.join}', where its ways meet, is an {one.join_kind}-join."
+        return f"'{one.split}' is an {one.split_kind}-split, and '{one.join}', where its branches meet, is an {one.join_kind}-join."
     if not tree.gates:
         return "Not every task is on a path from the input to the output."
     gates = quoted(tree.gates)

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from halflap.workflows.analysis.order import Data, depend
 from halflap.workflows.answers import Target  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.block import Block, Branches, Loop, Step, blocks_in, is_choice
-from halflap.workflows.model.net import STRICT, Amount, Net
+from halflap.workflows.model.net import STRICT, Net
 from halflap.workflows.score.facts import TIE, Facts
 from halflap.workflows.score.patterns import Pattern  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.score.timing import Timing
@@ -28,19 +28,12 @@ class Constraints:
     """Limits on an optimisation."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    max_cost: Amount | None = None
-    """What a case may cost on average."""
     max_parallel: Annotated[int, Field(ge=1)] | None = None
-    """How many tasks may be under way at the same time."""
+    """How many tasks may run at the same time."""
     keep_order: tuple[tuple[str, str], ...] = ()
     """Pairs of tasks that keep their order."""
     fixed: tuple[str, ...] = ()
     """Tasks that are not moved."""
-
-    @property
-    def limits(self) -> dict[str, float | None]:
-        """The limits, by the name of what is measured."""
-        return {"max_parallel": self.max_parallel, "expected_cost": self.max_cost}
 
     def problems(self, net: Net) -> Iterator[tuple[str, str]]:
         """Yield the names that are not tasks of a workflow."""

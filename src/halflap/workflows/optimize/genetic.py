@@ -1,7 +1,7 @@
 """The search with gepa (Genetic-Pareto): it keeps a pool of workflows and chooses which to continue from; the changes are ours.
 
-The proposer offers the best unseen workflow that one change, or a few, make of a candidate, so the same seed gives the same
-answer. With a language model it may also reflect: the model sees the workflow, its measurements and the possible changes, and
+The proposer offers the best unseen workflow that one change, or a few, make of a candidate, so the same question gets the
+same answer. With a language model it may also reflect: the model sees the workflow, its measurements and the possible changes, and
 chooses one.
 """
 
@@ -138,7 +138,7 @@ class _Adapter:
         return best
 
 
-def genetic_search(search: Search, seed: int, reflect: Reflect | None = None) -> list[str]:
+def genetic_search(search: Search, reflect: Reflect | None = None) -> list[str]:
     """Let gepa search; return notes about the model."""
     import gepa  # noqa: PLC0415 -- an extra, needed only here
     from gepa.utils import NoImprovementStopper  # noqa: PLC0415
@@ -159,7 +159,7 @@ def genetic_search(search: Search, seed: int, reflect: Reflect | None = None) ->
         stop_callbacks=[NoImprovementStopper(_PATIENCE)],
         # The default logger prints to stdout.
         logger=SimpleNamespace(log=lambda _: None),
-        seed=seed,
+        seed=0,
         raise_on_exception=True,
     )
     search.cut_short |= search.next() is not None

@@ -37,7 +37,6 @@ def optimize(
     net: Net,
     goal: Goal,
     *,
-    seed: int = 0,
     engine: Engine | None = None,
     reflect: genetic.Reflect | None = None,
     bound: int = MAX_STATES,
@@ -58,7 +57,7 @@ def optimize(
     search = Search(net, tree, goal, bound)
     notes = []
     if used == "gepa":
-        notes += genetic.genetic_search(search, seed, reflect)
+        notes += genetic.genetic_search(search, reflect)
     else:
         best_first(search)
     if search.cut_short:
@@ -66,12 +65,11 @@ def optimize(
     pool = _pool(search, notes)
     best, verdict = _chosen(search, pool, notes)
     after = best.metrics()
-    for name in ("max_parallel", "expected_cost"):
-        limit, value = goal.constraints.limits[name], getattr(after, name)
-        if limit is not None and value is not None and value > limit:
-            notes.append(
-                f"The limit of {limit:g} is not met: `{name}` is {value:g}, and no change was found that lowers it."
-            )
+    most = goal.constraints.max_parallel
+    if most is not None and after.max_parallel is not None and after.max_parallel > most:
+        notes.append(
+            f"At most {most} tasks may run in parallel, but no change was found that leaves fewer than {after.max_parallel}."
+        )
     changes = _changes(search, best)
     return Optimization(
         optimized_workflow=written(best.net),
@@ -85,7 +83,6 @@ def optimize(
             for one in _pareto_front(pool, best)
         ],
         engine=used,
-        seed=seed,
         evaluations=len(search.found),
         validation=verdict,
         notes=notes,

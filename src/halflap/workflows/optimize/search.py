@@ -57,7 +57,7 @@ class Candidate:
     """Tasks, conditions and flows."""
     total: float
     excess: int
-    """How many tasks more than `max_parallel` can be under way at the same time."""
+    """How many tasks more than `max_parallel` can run at the same time."""
     rank: tuple[float, ...]
     """Less is better."""
     agreement: float

@@ -54,17 +54,17 @@ def remove_silent(context: Context, tree: Block) -> Iterator[tuple[Block, str]]:
         if isinstance(one, Step) and one.node in gone:
             return NOTHING
         if is_parallel(one):
-            ways = [
-                way
+            branches = [
+                branch
                 for part in one.parts
-                for way in (part.parts if is_parallel(part) else (part,))
-                if way != NOTHING
+                for branch in (part.parts if is_parallel(part) else (part,))
+                if branch != NOTHING
             ]
-            made = replace(one, parts=tuple(ways), choices=(PLAIN,) * len(ways))
-            return made if len(ways) > 1 else sequence(ways)
+            made = replace(one, parts=tuple(branches), choices=(PLAIN,) * len(branches))
+            return made if len(branches) > 1 else sequence(branches)
         if not isinstance(one, Branches | Loop) or any(part != NOTHING for part in one.parts):
             return one
-        # The other ways of its gate are chosen by what these state.
+        # These predicates decide about the other branches of the gate, too.
         stated = isinstance(one, Branches) and one.partial and any(choice.decides for choice in one.choices)
         return one if stated else NOTHING
 
@@ -142,11 +142,11 @@ def _narrowed(context: Context, tree: Block) -> Block:
     def change(block: Block) -> Block:
         if most is None or not is_parallel(block):
             return block
-        ways = list(block.parts)
-        while len(ways) > 1 and sum(map(timing.width, ways)) > most:
-            ways.sort(key=timing.mean, reverse=True)
-            ways[-2:] = [sequence(ways[-2:])]
-        return block if len(ways) == len(block.parts) else parallel(ways)
+        branches = list(block.parts)
+        while len(branches) > 1 and sum(map(timing.width, branches)) > most:
+            branches.sort(key=timing.mean, reverse=True)
+            branches[-2:] = [sequence(branches[-2:])]
+        return block if len(branches) == len(block.parts) else parallel(branches)
 
     return mapped(tree, change)
 

@@ -67,9 +67,9 @@ def _ready():
 
 
 def _mark(task):
-    split, ways, join = _splits[task]
+    split, branches, join = _splits[task]
     taken = []
-    for place, holds in ways:
+    for place, holds in branches:
         # An xor-split does not evaluate predicates after the one that holds.
         try:
             if split == "and" or (holds is not None and (split == "or" or not taken) and holds()):
@@ -205,15 +205,15 @@ def _value(task: Task, key: str, value: Any) -> str:
 
 
 def _split(net: Net, task: Task, flows: list[Flow], join: str | None) -> str:
-    """Return the kind of a split, its ways in the order of evaluation, and the or-join that closes it."""
-    ways = []
+    """Return the kind of a split, its branches in the order of evaluation, and the or-join that closes it."""
+    branches = []
     for flow in sorted(flows, key=lambda one: (one.order is None, one.order or 0)):
         holds = "None"
         if flow.predicate is not None:
             where = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
             holds = f"lambda: {ast.unparse(to_python(parse(flow.predicate), where))}"
-        ways.append(f"({_place(net, flow)!r}, {holds})")
-    return f"({task.split if len(flows) > 1 else 'and'!r}, [{', '.join(ways)}], {join!r})"
+        branches.append(f"({_place(net, flow)!r}, {holds})")
+    return f"({task.split if len(flows) > 1 else 'and'!r}, [{', '.join(branches)}], {join!r})"
 
 
 def _place(net: Net, flow: Flow) -> str:

@@ -28,7 +28,7 @@ from halflap.workflows.model.reduce import unstructured_because
 from halflap.workflows.score.facts import TIE, Atoms, Facts, fused
 from halflap.workflows.score.rules import rule_text
 from halflap.workflows.score.simulate import EndlessError
-from halflap.workflows.score.timing import Timing, way_back
+from halflap.workflows.score.timing import Timing, repeat_probability
 
 if TYPE_CHECKING:
     from halflap.workflows.analysis.soundness import Soundness
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 def findings(facts: Facts, tree: Block, pattern: Pattern) -> Iterator[Finding]:
     if pattern == "parallel":
-        # Tasks can be compared in the whole, and in each way of a choice or loop within.
+        # Tasks can be compared in the whole, and in each branch of a choice or loop within.
         apart = [one for one in blocks_in(tree) if is_choice(one) or isinstance(one, Unstructured)]
         for level in (tree, *(part for one in apart for part in one.parts)):
             yield from _independent(facts, level)
@@ -144,26 +144,26 @@ def _choice(facts: Facts, block: Block) -> Iterator[Finding]:
             one.name == "predicate" and one.at.startswith(f"{block.split} -> ") for one in facts.net.kept
         )
         decided = without <= 1 or all(one.probability is not None for one in block.choices)
-        change = f"Give the flows out of '{block.split}' predicates and a default, or probabilities."
-        why = "Nothing states how a way is chosen; all count as equally likely."
+        change = f"Add predicates and a default, or probabilities, to the flows out of '{block.split}'."
+        why = "Nothing states how a branch is chosen; all count as equally likely."
         advice = _advice("maintainability", (block.split,), change, why)
         yield Finding(int(decided or block.split in facts.net.conditions), advice=advice)
 
 
 def _loop(facts: Facts, block: Block) -> Iterator[Finding]:
-    """Look at loops: good if they can be left, and a task of theirs has a limit."""
+    """Look at loops: good if they can end, and one of their tasks has a limit."""
     if not isinstance(block, Loop):
         return
     endless = None
     try:
-        way_back(block)
+        repeat_probability(block)
     except EndlessError as error:
         change = f"Make the flow out of the loop at '{block.split}' more likely."
         endless = _advice("performance", (block.split,), change, str(error))
     yield Finding(int(endless is None), advice=endless)
     limited = any(facts.net.tasks[node].limit for node in facts.steps(block) if node in facts.net.tasks)
     tasks = facts.doing(block)[:1]
-    change = f"Give {quoted(tasks) or 'a task of the loop'} a limit."
+    change = f"Set the limit of {quoted(tasks) or 'a task in the loop'}."
     unbounded = _advice("maintainability", tasks, change, "Nothing states how often the loop may run.")
     yield Finding(int(limited), advice=unbounded)
 
@@ -196,7 +196,7 @@ def _wrong(facts: Facts, judged: Soundness, rules: Iterable[RuleResult]) -> Iter
             lacking = [task for task in rule.tasks if facts.resource(task) is None]
             change = f"Change the workflow so that {rule_text(rule)}, or remove the rule."
             if rule.kind == "separation_of_duties" and lacking:
-                change = f"Give {quoted(lacking)} a resource."
+                change = f"Set the resource of {quoted(lacking)}."
             yield _advice("compliance", rule.tasks, change, rule.message or "")
 
 
@@ -220,4 +220,4 @@ def _undeclared(facts: Facts) -> Iterator[Advice]:
         yield _advice("performance", facts.undeclared, change, why)
     if facts.timeless:
         why = "A task without a duration counts as 1."
-        yield _advice("performance", facts.timeless, f"Give {quoted(facts.timeless)} a duration.", why)
+        yield _advice("performance", facts.timeless, f"Set the duration of {quoted(facts.timeless)}.", why)

@@ -74,7 +74,7 @@ class Case:
         self.number = number
         self.clock = 0.0
         self.width = 0
-        """The most tasks that were under way at the same time."""
+        """The most tasks that ran at the same time."""
         self.done: list[str] = []
         """Tasks in the order they ended."""
         self.visits: Counter[str] = Counter()

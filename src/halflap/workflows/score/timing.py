@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 _MAX_CHAIN = 1_000
 """In a longer case, each task counts as waiting for the one before."""
 _NEARLY_ALWAYS = 1 - 1e-6
-"""A loop whose way back is more likely than this counts as endless."""
+"""A loop that repeats with a higher probability than this counts as endless."""
 
 
-def way_back(loop: Loop) -> float:
-    """Return the probability of the way back; raises `EndlessError` if it is nearly always taken."""
+def repeat_probability(loop: Loop) -> float:
+    """Return the probability of another repetition; raises `EndlessError` if it is nearly 1."""
     if loop.back > _NEARLY_ALWAYS:
         raise EndlessError(
             f"The loop at '{loop.split}' is never left, or hardly ever: "
-            f"the way back is taken with probability {loop.back:.10g}."
+            f"it repeats with probability {loop.back:.10g}."
         )
     return loop.back
 
@@ -61,7 +61,7 @@ def longest(chances: Iterable[float], times: Iterable[float]) -> float:
 def counts(block: Block) -> list[float]:
     """Return how often each part of a block is done, on average."""
     if isinstance(block, Loop):
-        back = way_back(block)
+        back = repeat_probability(block)
         return [1 / (1 - back), back / (1 - back)]
     if not isinstance(block, Branches):
         return [1.0] * len(block.parts)
@@ -118,7 +118,7 @@ class Timing:
 
     @remembered
     def width(self, block: Block) -> int:
-        """Return how many tasks can be under way at the same time."""
+        """Return how many tasks can run at the same time."""
         if isinstance(block, Step):
             return 0 if self.facts.routes(block.node) else 1
         widths = [self.width(part) for part in block.parts]

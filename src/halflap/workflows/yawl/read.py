@@ -187,7 +187,9 @@ def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> N
         found.append(f"Timers, multiple instances or cancellation of {where} are kept, but not analysed.")
     xpaths = [repr(one.at) for one in net.kept if one.name == "predicate"]
     if xpaths:
-        found.append(f"XPath predicates of {join(xpaths, limit=8)} are kept as text; any way may be taken.")
+        found.append(
+            f"XPath predicates of {join(xpaths, limit=8)} are kept as text; any branch may be taken."
+        )
     found += [f"Not valid: {problem}" for problem in structure_problems(net)]
     return replace(net, notes=tuple(dict.fromkeys((*notes, *found))))
 
