@@ -136,7 +136,7 @@ def _module_hint(name: str) -> str:
             f"{name!r} is left out of programs, which have no network, terminal or process to use it with. "
             "The user can add it to `execution.modules`."
         )
-    # Of a package that is there, a compiled module may be missing.
+    # A module of a large package may be missing.
     wanted = name if package in sys.modules else package
     return (
         "Programs have Python's standard library, and tools without an import. For another package, the user can "

@@ -1,7 +1,7 @@
 """Loads what programs may import before the process is locked, because a locked process can open no file.
 
-The standard library is imported. So are the packages in `execution.modules`; the code of their other modules and their data
-files are kept in memory. While they load, everything they write goes to a private folder that is deleted afterwards.
+The standard library is imported. So are the packages in `execution.modules` with all of their modules; their data files
+are kept in memory. While they load, everything they write goes to a private folder that is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import time
 import warnings
 import zoneinfo
 from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 __all__ = ["preload", "show_figures"]
 
@@ -128,23 +127,18 @@ for each in map(plt.figure, plt.get_fignums()):
 plt.close("all")
 """,
 }
-"""Ordinary use of a package. It then has loaded fonts and caches, and programs find common submodules imported."""
+"""Ordinary use of a package. It then has loaded fonts and caches."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Numeric libraries start threads when they are loaded; a process with threads cannot be locked."""
 _FOLDERS = ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
-_COMPILED = frozenset({".pyc", ".pyi", ".so", ".pyx", ".pxd", ".h", ".c", ".a"})
+_TESTS = frozenset({"tests", "conftest", "sample_data", "__main__"})
+_CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyx", ".pxd", ".h", ".c", ".a"})
+_MAX_MODULES = 2_000
+"""Of each package; importing so many takes up to ten seconds."""
 _MAX_FILE_BYTES = 4 << 20
 _MAX_BYTES = 64 << 20
 _files: dict[str, bytes] = {}
 """The data files of packages, by path."""
-_modules: dict[str, _Kept] = {}
-"""The modules of packages that are not imported yet."""
-
-
-class _Kept(NamedTuple):
-    source: bytes
-    path: str
-    is_package: bool
 
 
 def _load_packages(names: Sequence[str]) -> dict[str, str]:
@@ -157,61 +151,43 @@ def _load_packages(names: Sequence[str]) -> dict[str, str]:
         for name in names:
             package = name.partition(".")[0]
             try:
-                module = importlib.import_module(name)
-                # Some packages load a part only when it is asked for.
-                for member in dir(module):
-                    with contextlib.suppress(Exception):
-                        getattr(module, member)
+                importlib.import_module(name)
+                _import_below(sys.modules[package], _MAX_MODULES)
                 exec(_WARM_UP.get(package, ""), {})  # noqa: S102 -- our own lines
             except Exception as error:  # noqa: BLE001 -- a package may raise anything
                 failed[name] = f"{type(error).__name__}: {error}"
             else:
                 for place in getattr(sys.modules[package], "__path__", ()):
-                    _keep_files(Path(place), package)
+                    _keep_files(Path(place))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.meta_path.append(_ImportFromMemory())
     _open_from_memory()
     return failed
 
 
-def _keep_files(folder: Path, package: str) -> None:
-    """Read the files of a package into memory: its modules, and data such as fonts and styles."""
+def _import_below(package: ModuleType, most: int) -> int:
+    """Import the modules in a package, at most so many; return how many more could be."""
+    for found in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
+        if most > 0 and found.name.rpartition(".")[2] not in _TESTS:
+            # Some need what is not installed, or another system.
+            with contextlib.suppress(Exception, SystemExit):
+                most -= 1
+                module = importlib.import_module(found.name)
+                most = _import_below(module, most) if found.ispkg else most
+    return most
+
+
+def _keep_files(folder: Path) -> None:
+    """Read the data files of a package into memory, such as fonts and styles."""
     room = _MAX_BYTES
     for file in sorted(folder.rglob("*")):
-        parts = file.relative_to(folder).with_suffix("").parts
-        if file.suffix in _COMPILED or not {"tests", "sample_data"}.isdisjoint(parts):
+        if file.suffix in _CODE or not _TESTS.isdisjoint(file.relative_to(folder).parts):
             continue
         with contextlib.suppress(OSError):
             size = file.stat().st_size
-            if not file.is_file() or size > min(room, _MAX_FILE_BYTES):
-                continue
-            room -= size
-            if file.suffix != ".py":
+            if file.is_file() and size <= min(room, _MAX_FILE_BYTES):
+                room -= size
                 _files[str(file)] = file.read_bytes()
-                continue
-            is_package = parts[-1] == "__init__"
-            name = ".".join((package, *(parts[:-1] if is_package else parts)))
-            if name not in sys.modules:
-                _modules[name] = _Kept(file.read_bytes(), str(file), is_package)
-
-
-class _ImportFromMemory:
-    """Imports modules whose source is kept."""
-
-    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        if name not in _modules:
-            return None
-        spec = ModuleSpec(name, self, origin=_modules[name].path, is_package=_modules[name].is_package)  # type: ignore[arg-type]
-        spec.has_location = True
-        return spec
-
-    def create_module(self, _: ModuleSpec) -> None:
-        """Leave that to Python."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        kept = _modules[module.__name__]
-        exec(compile(kept.source, kept.path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 -- a package that the user has named
 
 
 def _open_from_memory() -> None:
