@@ -94,6 +94,8 @@ class Knowledge:
                 if (entry := self._entries.get(key)) is not None and now - entry.read_at <= _FRESH_SECONDS
             }
             old = [key for key in keys if key not in fresh]
+            if not old:
+                return fresh
             try:
                 learned = await asyncio.to_thread(self._merged, old, await self._rows(old))
             except StoreError as error:
