@@ -34,7 +34,10 @@ _MAX_VALUE = 4_000
 _MAX_LISTED = 20
 
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
-NO_FILES = "Programs have no files, network or processes: data comes from tools, and goes out by print()."
+NO_FILES = (
+    "Programs have no files, network or processes: data comes from tools, and leaves by print() and show(), which shows "
+    "pictures."
+)
 NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
 _CALL_TOOL = "call_tool() takes a tool's name and its arguments: call_tool('name', {'key': value}) or call_tool('name', key=value)."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
@@ -34,6 +34,10 @@ def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterat
         yield mistake(call.at, "unnamed-argument", "Tools take keyword arguments only.")
         return
     named = {one.name or positional or "": one for one in call.arguments}
+    if positional and any(_is_for(schema, positional, value) for value, _ in unnamed[0].values):
+        wrong = f"Tools take keyword arguments, not a dict: {call.name}({positional}=…)."
+        yield mistake(call.at, "unnamed-argument", wrong)
+        return
     known = {one.name: one for one in schema.parameters}
     unknown = [name for name in named if name not in known] if closed else []
     for name in unknown:
@@ -45,6 +49,11 @@ def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterat
         yield mistake(call.at, "missing-argument", f"{names}: missing.")
     for at, problem in _problems(call, schema, named):
         yield mistake(at, "wrong-argument", problem)
+
+
+def _is_for(schema: ToolSchema, name: str, value: Any) -> bool:
+    """Return whether a value is a dict that has the argument, instead of being the argument."""
+    return isinstance(value, dict) and name in value and bool(schema.validate_arguments({name: value}))
 
 
 def _problems(

@@ -94,7 +94,9 @@ def _values(tree: Tree, call: ast.Call, at: ast.AST, value: ast.expr) -> list[tu
     try:
         if loop is None:
             known = bound.value if bound and isinstance(bound.value, ast.Constant) else value
-            return [(_json(known), tree.place(at))]
+            # A variable that is None is a place to fill in; the program may test for that.
+            is_placeholder = known is not value and getattr(known, "value", None) is None
+            return [] if is_placeholder else [(_json(known), tree.place(at))]
         listed = _read_only(tree, loop.iter)
         if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
             return [(_json(one), tree.place(one)) for one in listed.elts]

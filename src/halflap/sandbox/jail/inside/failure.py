@@ -17,6 +17,7 @@ from typing import Any
 
 from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, exit_text, listed, shorten
 from halflap.sandbox.media import Media
+from halflap.sandbox.named import PREFIXES
 
 __all__ = ["describe", "show_source"]
 
@@ -35,6 +36,8 @@ _HINTS: list[tuple[type[BaseException], str, str]] = [
      "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."),
     (SyntaxError, "'return' outside function",
      "A program is a file, not a function: print the result, or end with it as an expression."),
+    (SyntaxError, r"outside (of an )?async(hronous)? function",
+     "Only an `async def` can await: write it for the function around this line, and `await` where it is called."),
 ]  # fmt: skip
 """What Python says of mistakes that are usual here, and what to do about them."""
 
@@ -116,7 +119,7 @@ def _hint(error: BaseException, source: str, results: Mapping[str, Any]) -> str 
             if isinstance(error, kind) and re.search(message, text):
                 return hint
         if isinstance(error, ModuleNotFoundError):
-            return _module_hint(error.name or "")
+            return _module_hint(error.name or "", source)
         if isinstance(error, OSError):
             # Without a number from the kernel, directly or behind it, the program raised it itself.
             numbers = (getattr(one, "errno", None) for one in (error, error.__context__))
@@ -129,7 +132,10 @@ def _hint(error: BaseException, source: str, results: Mapping[str, Any]) -> str 
         return None
 
 
-def _module_hint(name: str) -> str:
+def _module_hint(name: str, source: str) -> str:
+    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    if any(one.name.startswith(PREFIXES) for node in imports if node.module == name for one in node.names):
+        return "Tools need no import: delete this line."
     package = name.partition(".")[0]
     if package in sys.stdlib_module_names:
         return (
@@ -139,7 +145,7 @@ def _module_hint(name: str) -> str:
     # A module of a large package may be missing.
     wanted = name if package in sys.modules else package
     return (
-        "Programs have Python's standard library, and tools without an import. For another package, the user can "
+        "Programs have Python's standard library, and tools, which need no import. For another package, the user can "
         f"install it where Halflap is installed, and add {wanted!r} to `execution.modules` in the configuration."
     )
 
@@ -163,7 +169,8 @@ def _value_hint(
     if value is None and (got := _get_call(read.value)) is not None:
         outer, where = _find(got[0], trace, results)
         return f"`.get({got[1]!r})` gave None: {_describe_value(outer, got[1], where)}"
-    return _describe_value(value)
+    is_none = f"`{ast.unparse(read.value)[:_MAX_EXCERPT]}` is None here: test for that first."
+    return is_none if value is None else _describe_value(value)
 
 
 def _failing_read(source: str, trace: TracebackType) -> ast.Subscript | None:
