@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OLD = python_server("old", "legacy.py", protocol="legacy")
-SWIFT = python_server("echo", "swift.py", protocol="legacy")
-PLAIN = python_server("plain", "plain.py", protocol="legacy")
+PLAIN = python_server("plain", "swift.py", protocol="legacy")
 
 
 def environment(home: Path) -> dict[str, str]:

@@ -24,7 +24,7 @@ ECHO = "mcp__plain__echo"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("commands")
-    configure(home, PLAIN, tools={"block": ["mcp__plain__secret"]}, ttl={"list_seconds": 100_000})
+    configure(home, PLAIN, tools={"block": ["mcp__plain__env"]}, ttl={"list_seconds": 100_000})
     return home
 
 
@@ -46,7 +46,7 @@ def test_a_mistake_in_a_command_line_suggests_the_right_one_and_comes_as_json(pl
 
 def test_a_list_in_a_pipe_is_a_line_for_each_callable_tool(place: Path) -> None:
     lines = halflap("list", *CONFIG, home=place).out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 13
     assert lines == sorted(lines)
     assert lines[0] == f"{ADD}\tAdd two numbers."
 

@@ -54,8 +54,8 @@ def test_every_server_has_a_row_and_each_failure_a_finding(tmp_path: Path) -> No
         assert str(tmp_path / "halflap-test.json") in found[name]["todo"]
     assert servers["dies"]["log"] == ["dies_at_start: the licence file is missing"]
     plain = servers["plain"]
-    assert (plain["tools"], plain["outputs"]) == (5, {"declared": 1, "learned": 0, "unknown": 4})
-    assert (plain["lastError"], plain["serverInfo"]) == (None, "plain 1.0.0")
+    assert (plain["tools"], plain["outputs"]) == (14, {"declared": 2, "learned": 0, "unknown": 12})
+    assert (plain["lastError"], plain["serverInfo"]) == (None, "swift 1.0.0")
     assert plain["startSeconds"] > 0
     tokens = data["tokens"]
     assert tokens["definitions"]["tokens"] == plain["tokens"]

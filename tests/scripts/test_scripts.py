@@ -18,7 +18,7 @@ from halflap.core.errors import (
 )
 from halflap.core.values import CallContext
 from sandbox.desk import Desk
-from servers import plain
+from servers import swift
 from servers.memory import Memory
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Shop:
     def __init__(self, home: Path, **settings: Any) -> None:
         self.folder = home / "scripts"
         self.folder.mkdir(parents=True)
-        self.server = Memory(*plain.TOOLS, answer=plain.call)
+        self.server = Memory(*swift.TOOLS, answer=lambda name, given: swift.ANSWERS[name](given))
         # What the check says of scripts is tested where the check is.
         execution = {"check": "off", "max_programs": 4, **settings.pop("execution", {})}
         self.desk = Desk({"execution": execution, **settings}, home, {"plain": self.server})
@@ -70,7 +70,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """Some tools are blocked, some need a confirmation, and changed definitions are held."""
     rules = {
-        "block": ["script__kept*", "mcp__plain__secret"],
+        "block": ["script__kept*", "mcp__plain__env"],
         "destructive": ["mcp__plain__echo", "script__c"],
         "pin": "hold",
     }
@@ -242,7 +242,7 @@ def test_new_changed_and_removed_files_are_noticed_while_running(shop: Shop) -> 
 
 
 def test_scripts_are_blocked_like_tools_and_so_is_what_they_call(strict: Shop) -> None:
-    strict.put(kept_out="def main(): return 1", leak="async def main(): return await mcp__plain__secret()")
+    strict.put(kept_out="def main(): return 1", leak="async def main(): return await mcp__plain__env()")
     assert "script__kept_out" not in [tool.name for tool in strict.desk.do(strict.gateway.tools())]
     with pytest.raises(ToolBlockedError):
         strict.call("script__kept_out")

@@ -44,6 +44,7 @@ TOOLS = [
         "add",
         {"a": INTEGER, "b": INTEGER},
         output={"type": "object", "properties": {"result": INTEGER}, "required": ["result"]},
+        description="Add two numbers.",
     ),
     tool("fail"),
     tool("crash", description="End the server process in the middle of the call."),
