@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,51 +13,73 @@ from hypothesis import strategies as st
 from halflap import Gateway
 from halflap.core.errors import ToolFailedError
 from halflap.upstream.json_rpc import read_message
-from servers.extreme import Extreme
 from servers.web import Handler, serving
-from support import python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
-def extreme(depth: int, *tools: str) -> dict[str, Any]:
-    limits = {"start_timeout_seconds": 60, "call_timeout_seconds": 60}
-    server = python_server("x", "extreme.py", str(depth), *tools, protocol="legacy", **limits)
-    return {"servers": [server]}
+def nested_schema(depth: int) -> str:
+    return '{"type":"object","properties":{"a":' * depth + "{}" + "}}" * depth
+
+
+SCHEMAS = {
+    "deep": nested_schema(80),
+    "nan": '{"type":"object","properties":{"a":{"default":NaN}}}',
+    "half": '{"type":"object","properties":{"a":{"description":"\\ud800"}}}',
+    "large": '{"type":"object","properties":{"a":{"maximum":1' + "0" * 400 + "}}}",
+}
+VALUES = {"answers_deep": "[" * 3_000 + "]" * 3_000, "answers_digits": "9" * 5_000, "answers_half": '"\\ud800"'}
+
+
+class Unusual(Handler):
+    """Answers to the letter, without a library."""
+
+    def post(self) -> None:
+        request = json.loads(self.body())
+        if request["method"] == "tools/list":
+            names = [*SCHEMAS, *VALUES, "good"]
+            tools = (f'{{"name":"{name}","inputSchema":{SCHEMAS.get(name, "{}")}}}' for name in names)
+            result = f'{{"tools":[{",".join(tools)}],"ttlMs":1{"0" * 400}}}'
+        elif request["method"] == "tools/call":
+            value = VALUES.get(request["params"]["name"], '"fine"')
+            result = f'{{"content":[],"structuredContent":{{"value":{value}}}}}'
+        else:
+            about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}
+            result = json.dumps(about | {"serverInfo": {"name": "unusual", "version": "1"}})
+        answer = f'{{"jsonrpc":"2.0","id":{json.dumps(request.get("id"))},"result":{result}}}'
+        is_answered = "id" in request
+        self.send(200 if is_answered else 202, answer.encode() * is_answered, content_type="application/json")
+
+
+@contextmanager
+def unusual() -> Iterator[dict[str, Any]]:
+    with serving(Unusual) as url:
+        yield {"servers": [{"name": "x", "url": url, "transport": "http", "protocol": "legacy"}]}
 
 
 async def test_tools_with_unusual_schemas_are_kept_and_can_be_called() -> None:
-    names = ["deep", "half", "large", "nan"]
-    async with Gateway.open(extreme(80, *names)) as gateway:
-        assert [tool.original_name for tool in await gateway.tools()] == sorted([*names, "good"])
-        for name in names:
-            assert (await gateway.inspect(f"mcp__x__{name}"))["originalName"] == name
-            assert (await gateway.call(f"mcp__x__{name}")).structured_content["value"]
+    with unusual() as config:
+        async with Gateway.open(config) as gateway:
+            assert len(await gateway.tools()) == len(SCHEMAS) + len(VALUES) + 1
+            for name in SCHEMAS:
+                assert (await gateway.inspect(f"mcp__x__{name}"))["originalName"] == name
+                assert (await gateway.call(f"mcp__x__{name}")).structured_content == {"value": "fine"}
 
 
 async def test_a_result_that_cannot_be_read_fails_its_call_alone() -> None:
-    names = ("answers_deep", "answers_digits", "good")
-    async with Gateway.open(extreme(3_000, *names[:-1])) as gateway:
-        deep, digits, good = await asyncio.gather(
-            *(gateway.call(f"mcp__x__{name}") for name in names), return_exceptions=True
-        )
-        assert isinstance(deep, ToolFailedError)
-        assert isinstance(digits, ToolFailedError)
-        assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
-        (status,) = await gateway.statuses()
-        assert (status.state, status.starts) == ("ready", 1)
-
-
-async def test_over_http_an_unusual_tool_costs_no_other_either() -> None:
-    odd = Extreme(80, "deep", "half", "nan")
-
-    class OverHttp(Handler):
-        def post(self) -> None:
-            reply = odd.answer(self.body()).encode()
-            self.send(200 if reply else 202, reply, content_type="application/json")
-
-    with serving(OverHttp) as url:
-        server = {"name": "x", "url": url, "protocol": "legacy", "start_timeout_seconds": 60}
-        async with Gateway.open({"servers": [server]}) as gateway:
-            assert [tool.original_name for tool in await gateway.tools()] == ["deep", "good", "half", "nan"]
+    with unusual() as config:
+        async with Gateway.open(config) as gateway:
+            names = (*VALUES, "good")
+            deep, digits, half, good = await asyncio.gather(
+                *(gateway.call(f"mcp__x__{name}") for name in names), return_exceptions=True
+            )
+            assert isinstance(deep, ToolFailedError)
+            assert isinstance(digits, ToolFailedError)
+            assert half.structured_content == {"value": "?"}  # type: ignore[union-attr]
+            assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
+            (status,) = await gateway.statuses()
+            assert (status.state, status.starts) == ("ready", 1)
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark_and_whole_pairs_stay() -> None:
