@@ -6,81 +6,23 @@ and results that have more keys than are declared.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from by_hand import INVALID_PARAMS, RefusedError, offering, serve  # type: ignore[import-not-found]
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Schema = dict[str, Any]
-Given = dict[str, Any]
-
-STRING: Schema = {"type": "string"}
-INTEGER: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-BOOLEAN: Schema = {"type": "boolean"}
-
-
-@dataclass(frozen=True)
-class Tool:
-    name: str
-    description: str
-    takes: Schema
-    gives: Schema | None
-    answer: Callable[[Given], Any]
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        told = {"name": self.name, "description": self.description, "inputSchema": self.takes}
-        return told if self.gives is None else {**told, "outputSchema": self.gives}
-
-    def call(self, given: Given) -> dict[str, Any]:
-        unknown = given.keys() - self.takes["properties"].keys()
-        missing = set(self.takes["required"]) - given.keys()
-        if unknown or missing:
-            return text(f"unknown arguments: {sorted(unknown)}, missing: {sorted(missing)}", isError=True)
-        try:
-            value = self.answer(given)
-        except LookupError as error:
-            return text(str(error), isError=True)
-        said = value if isinstance(value, str) else json.dumps(value)
-        return text(said) if self.gives is None else text(said, structuredContent=value)
-
-
-def text(value: str, **more: Any) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": value}], **more}
-
-
-def array(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def nullable(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def by_name(values: Schema) -> Schema:
-    """An object whose keys are data."""
-    return {"type": "object", "additionalProperties": values}
-
-
-def opened(optional: str = "", **properties: Schema) -> Schema:
-    """An object that may have further keys."""
-    required = [name for name in properties if name not in optional.split()]
-    return {"type": "object", "properties": properties, "required": required}
-
-
-def closed(optional: str = "", **properties: Schema) -> Schema:
-    """An object that has these keys and no others."""
-    return {**opened(optional, **properties), "additionalProperties": False}
-
+from declared import (  # type: ignore[import-not-found]
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    STRING,
+    Given,
+    Tool,
+    array,
+    by_name,
+    closed,
+    nullable,
+    one_of,
+    opened,
+    serve_tools,
+)
 
 TIER = one_of("free", "pro", "enterprise")
 STATUS = one_of("open", "closed", "pending")
@@ -445,14 +387,5 @@ TOOLS = [
         lambda given: given,
     ),
 ]
-BY_NAME = {tool.name: tool for tool in TOOLS}
-
-
-def call(name: str, given: Given) -> dict[str, Any]:
-    if name not in BY_NAME:
-        raise RefusedError(INVALID_PARAMS, f"Unknown tool: {name}")
-    return BY_NAME[name].call(given)
-
-
 if __name__ == "__main__":
-    serve(offering("crm", lambda: [tool.definition for tool in TOOLS], call))
+    serve_tools("crm", TOOLS)

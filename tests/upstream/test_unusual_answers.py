@@ -29,7 +29,11 @@ SCHEMAS = {
     "half": '{"type":"object","properties":{"a":{"description":"\\ud800"}}}',
     "large": '{"type":"object","properties":{"a":{"maximum":1' + "0" * 400 + "}}}",
 }
-VALUES = {"answers_deep": "[" * 3_000 + "]" * 3_000, "answers_digits": "9" * 5_000, "answers_half": '"\\ud800"'}
+VALUES = {
+    "answers_deep": "[" * 3_000 + "]" * 3_000,
+    "answers_digits": "9" * 5_000,
+    "answers_half": '"\\ud800"',
+}
 
 
 class Unusual(Handler):
