@@ -24,9 +24,6 @@ from servers.memory import Memory, RefusedError, definition, text
 from support import little_work, python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 class Odd(Memory):

@@ -94,7 +94,7 @@ def main() -> int:
         return 1
     RESULTS.mkdir(exist_ok=True)
     fixture = HERE.parent / "servers" / "features.py"
-    with tempfile.TemporaryDirectory() as home, running(sys.executable, str(fixture), "--http", "0") as url:
+    with tempfile.TemporaryDirectory() as home, running(sys.executable, str(fixture), "0") as url:
         if "--bare" in sys.argv:
             return int(sum(not report(one, "server", server_leg(one, url)) for one in REVISIONS) > 0)
         config = Path(home) / "config.yaml"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,11 +12,6 @@ from halflap.core.errors import ToolBlockedError, ToolHeldError, UpstreamError
 from halflap.core.values import Changes
 from servers.memory import Memory, definition
 from support import comes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def opened(servers: dict[str, Memory], **settings: Any) -> Any:

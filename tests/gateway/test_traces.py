@@ -17,10 +17,7 @@ from store.rows import call, run_of
 from support import comes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
     from pathlib import Path
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def echo() -> dict[str, Memory]:

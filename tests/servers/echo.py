@@ -126,7 +126,8 @@ def serve_web(app: Any, port: int, path: str) -> None:
     """Serve on the port, or on a free one for 0; the first line on stdout is the URL, once it can be reached."""
     import uvicorn  # noqa: PLC0415 - not needed under stdio
 
-    listener = socket.socket()
+    # With the protocol named, since asyncio sets TCP_NODELAY only then.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     listener.listen()

@@ -1,15 +1,13 @@
 """A server with everything the protocol has, in both eras: what the conformance suite asks of a server, and more.
 
-In this process it is `build()`; as a program it serves over stdio, or over HTTP with `--http PORT`.
+In this process it is `build()`; as a program it serves over HTTP: `features.py PORT`.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hmac
 import json
-import socket
 import sys
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -19,7 +17,6 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.runner import serve_loop
-from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -525,31 +522,7 @@ def build(name: str = "features", *, legacy: bool = False) -> tuple[Server[Any],
     return server, state
 
 
-async def serve_stdio(server: Server[Any]) -> None:
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
-
-
-async def serve_http(server: Server[Any], port: int) -> None:
-    import uvicorn  # noqa: PLC0415 -- not for stdio
-
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", port))
-    listener.listen()
-    sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp\n")
-    sys.stdout.flush()
-    web = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error"))
-    await web.serve(sockets=[listener])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--http", type=int)
-    parser.add_argument("--name", default="features")
-    given = parser.parse_args()
-    server, _ = build(given.name)
-    asyncio.run(serve_stdio(server) if given.http is None else serve_http(server, given.http))
-
-
 if __name__ == "__main__":
-    main()
+    from echo import serve_web  # type: ignore[import-not-found]
+
+    serve_web(build()[0].streamable_http_app(), int(sys.argv[1]), "/mcp")

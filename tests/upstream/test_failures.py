@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,12 +15,9 @@ from servers.web import answering
 from support import python_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     import pytest
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 NODE = """\
 node:internal/modules/cjs/loader:1215

@@ -100,7 +100,7 @@ async def test_what_a_server_says_without_a_call_reaches_nobody(home: Path) -> N
 
 async def test_over_http_each_question_reaches_the_client_whose_call_caused_it(home: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(SERVERS / "features.py"), "--http", "0", stdout=asyncio.subprocess.PIPE
+        sys.executable, str(SERVERS / "features.py"), "0", stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
     url = (await process.stdout.readline()).decode().strip()
