@@ -51,7 +51,8 @@ class Redactor:
         before = self._forms.get(owner, {}).items()
         kept = {one: min(until, now + _REPLACED_SECONDS) for one, until in before if until > now}
         self._forms[owner] = {**kept, forms: math.inf}
-        known = frozenset[str]().union(*(one for each in self._forms.values() for one in each))
+        # Copied first: sign-ins are read in several threads.
+        known = {form for each in list(self._forms.values()) for one in each for form in one}
         self._known = sorted(filter(None, known), key=len, reverse=True)
         self.short.cache_clear()
 

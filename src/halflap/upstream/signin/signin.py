@@ -189,9 +189,11 @@ class SignIn(httpx2.Auth):
         asked = extract_field_from_www_auth(response, "scope")
         async with self._store.lock(self._url, self._principal):
             stored = await self._stored()
-            if stored is not None:
-                update = {"missing_scope": union_scopes(stored.tokens.scope, asked)}
-                await asyncio.to_thread(self._store.save, stored.model_copy(update=update))
+            if stored is None:
+                return
+            missing = union_scopes(stored.tokens.scope, asked)
+            if missing != stored.missing_scope:
+                await asyncio.to_thread(self._store.save, stored.model_copy(update={"missing_scope": missing}))
 
 
 def _authorize(request: httpx2.Request, credentials: Credentials) -> None:
