@@ -7,7 +7,7 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,8 +22,6 @@ from halflap.core.errors import (
 )
 from servers.memory import Memory, RefusedError, definition, text
 from support import little_work, python_server
-
-if TYPE_CHECKING:
 
 
 class Odd(Memory):

@@ -193,7 +193,9 @@ class SignIn(httpx2.Auth):
                 return
             missing = union_scopes(stored.tokens.scope, asked)
             if missing != stored.missing_scope:
-                await asyncio.to_thread(self._store.save, stored.model_copy(update={"missing_scope": missing}))
+                await asyncio.to_thread(
+                    self._store.save, stored.model_copy(update={"missing_scope": missing})
+                )
 
 
 def _authorize(request: httpx2.Request, credentials: Credentials) -> None:
