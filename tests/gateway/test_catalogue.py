@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from halflap import Gateway
-from halflap.core.errors import ToolBlockedError, ToolHeldError, UpstreamError
+from halflap.core.errors import ToolBlockedError, ToolHeldError, ToolNotFoundError, UpstreamError
 from halflap.core.values import Changes
 from servers.memory import Memory, definition
 from support import comes
@@ -76,9 +76,12 @@ async def test_a_stale_schema_is_returned_marked_and_refreshed_in_the_background
 async def test_tools_of_a_server_that_was_replaced_or_disabled_are_gone() -> None:
     replaced = {"name": "one", "command": "no-such-program"}
     await listed({"one": Memory("a")})
-    for settings in (replaced, {**replaced, "disabled": True}):
-        async with Gateway.open({"servers": [settings]}) as gateway:
-            assert await gateway.tools() == ()
+    for settings, reason in ((replaced, "not found"), ({**replaced, "disabled": True}, "halflap enable one")):
+        async with Gateway.open({"servers": [settings]}, servers={"two": Memory("a")}) as gateway:
+            assert [tool.name for tool in await gateway.tools()] == ["mcp__two__a"]
+            with pytest.raises(ToolNotFoundError, match=reason) as caught:
+                await gateway.call("mcp__one__a")
+            assert caught.value.suggestions == ()
 
 
 async def test_a_refresh_reports_what_was_added_removed_and_changed() -> None:

@@ -95,6 +95,11 @@ class Catalog:
         enabled = [server for server in config.servers if not server.disabled]
         self.configured = tuple(server.name for server in enabled)
         """The enabled servers, including those that have not listed their tools yet."""
+        self._disabled = {
+            server.name: f"it is disabled. `halflap enable {server.name}` enables it."
+            for server in config.servers
+            if server.disabled
+        }
         self._fingerprints = {server.name: server.fingerprint for server in enabled}
         # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS
@@ -289,7 +294,7 @@ class Catalog:
 
     def known(self, name: str) -> Tool:
         """Return the tool of this name from the current snapshot."""
-        return self.snapshot.find(name, self.configured, self.unavailable())
+        return self.snapshot.find(name, self.configured, self.without_tools())
 
     async def _recheck(self, servers: Iterable[str]) -> None:
         """List servers again, except those that were just listed: a program may try very many names."""
@@ -336,6 +341,10 @@ class Catalog:
             elif status.state == "starting" and upstream.name not in self.snapshot.servers:
                 reasons.setdefault(upstream.name, "it is still starting.")
         return reasons
+
+    def without_tools(self) -> dict[str, str]:
+        """Return the servers whose tools may be unknown, with the reasons: unavailable and disabled ones."""
+        return self._disabled | self.unavailable()
 
     def ask(self, server: str) -> asyncio.Task[None]:
         """Request a server's tools, or join the request under way."""

@@ -88,18 +88,20 @@ class Snapshot:
         if tool is not None:
             return tool
         known = tuple(dict.fromkeys((*servers, *self.by_server)))
-        server = _server_of(name, known)
+        server = _server_of(name, (*known, *(reasons or ())))
         of_server = sorted(
             tool.name for tool in self.by_server.get(server or "", ()) if self.is_callable(tool.name)
         )
+        reason = (reasons or {}).get(server or "") if not of_server else None
         raise ToolNotFoundError(
             name,
             server,
-            self._name_index.closest(name),
+            # A tool of another server is not what was meant.
+            self._name_index.closest(name) if reason is None else (),
             available=self.callable,
             of_server=of_server,
             servers=known,
-            unavailable_reason=(reasons or {}).get(server or "") if not of_server else None,
+            unavailable_reason=reason,
         )
 
 

@@ -60,7 +60,10 @@ class View:
         return self.known(name)
 
     def known(self, name: str) -> Tool:
-        return self.snapshot.find(name, self.configured, self.unavailable())
+        reasons = self._catalog.without_tools().items()
+        return self.snapshot.find(
+            name, self.configured, {server: why for server, why in reasons if self.serves(server)}
+        )
 
     def is_stale(self, tool: Tool) -> bool:
         return self._catalog.is_stale(tool)

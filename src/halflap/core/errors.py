@@ -202,7 +202,10 @@ class ToolNotFoundError(ToolError):
         self.unavailable_reason = unavailable_reason
         lines = [f"There is no tool named {quote(name)}."]
         if unavailable_reason is not None:
-            lines = [f"Can't check {quote(name)}: server {server!r} is not available: {unavailable_reason}"]
+            lines = [
+                f"{quote(name)} can't be found.",
+                f"Server {server!r} is not available: {unavailable_reason}",
+            ]
         elif not available and not servers:
             lines.append("No server is configured: `halflap init` imports servers from your other clients.")
         if suggestions:

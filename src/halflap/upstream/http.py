@@ -149,10 +149,13 @@ def _explain_answer(request: httpx2.Request, response: httpx2.Response) -> Failu
 
 
 def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
-    reason = str(error) or type(error).__name__
     cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ssl.SSLError | socket.gaierror):
+    while cause is not None and not (isinstance(cause, OSError) and cause.errno):
         cause = cause.__cause__ or cause.__context__
+    reason = str(error) or type(error).__name__
+    if isinstance(cause, ConnectionError):
+        # asyncio and anyio write less plainly.
+        reason = os.strerror(cause.errno or 0).lower()
     if isinstance(cause, ssl.SSLCertVerificationError):
         message = f"the certificate of {request.url.host} was not accepted: {cause.verify_message}."
         return NOT_SENT, Failure("certificate-not-accepted", message)
