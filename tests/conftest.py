@@ -1,4 +1,4 @@
-"""A home of its own for every test, and a loop that may not be blocked."""
+"""A separate home for every test, and an event loop that must not be blocked."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# `make test` tries the same examples each time, so that it fails only for a change; `make test-all` tries new ones.
+# `make test` tries the same examples each time, so that only a change can make it fail; `make test-all` tries new ones.
 hypothesis.settings.register_profile(
     "halflap",
     max_examples=examples(100),
-    deadline=None,  # a busy machine is no reason to fail
+    deadline=None,  # a busy machine must not make a test fail
     derandomize=not THOROUGH,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("halflap")
 
-# A shell that starts us in the background has interrupts ignored, and what we start would inherit that.
+# A shell that starts us in the background ignores interrupts, and our child processes would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
-    """What is there now stays, and is not looked through again whenever there is something to collect."""
+    """Exclude everything loaded so far from later garbage collections."""
     gc.collect()
     gc.freeze()
 
 
 def _missing(config: pytest.Config) -> list[str]:
-    """Return what tests were skipped for although a complete machine has it."""
+    """Return the reasons for skipped tests that a complete machine would run."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     skipped = [] if reporter is None else reporter.stats.get("skipped", [])
     reasons = [str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr]
@@ -58,7 +58,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if missing := _missing(config):
-        terminalreporter.section("not tested here, because something is missing", bold=True)
+        terminalreporter.section("skipped, because something is missing on this machine", bold=True)
         for what in missing:
             terminalreporter.write_line(what)
         if os.environ.get("CI"):
@@ -67,14 +67,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a folder that is not there yet, each time: to have one made by pytest takes longer than most tests."""
+    """Yield folders that do not exist yet. Letting pytest make one takes longer than most tests."""
     place = tmp_path_factory.mktemp("homes")
     return (place / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
 def home(request: pytest.FixtureRequest, homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Every test has its own home: nothing of the user's is read or written."""
+    """Return the test's home. No file of the user is read or written."""
     wants_more = "tmp_path" in request.fixturenames
     folder: Path = request.getfixturevalue("tmp_path") / "home" if wants_more else next(homes)
     folder.mkdir()
@@ -86,14 +86,14 @@ def home(request: pytest.FixtureRequest, homes: Iterator[Path], monkeypatch: pyt
 
 @pytest.fixture(autouse=True)
 def log() -> Iterator[None]:
-    """How much a command in this process says of itself, and where, is over when its test is."""
+    """Restore log levels and handlers that a command in this process changed."""
     root = logging.getLogger()
     before = {one: one.level for one in _loggers(root)}
     handlers = [*root.handlers]
     yield
     for one in _loggers(root):
         level = before.get(one, logging.NOTSET)
-        # To set it anew drops the caches of all loggers, for each of them.
+        # Setting a level drops the caches of all loggers.
         if one.level != level:
             one.setLevel(level)
     for handler in root.handlers[:]:
@@ -107,7 +107,7 @@ def _loggers(root: logging.Logger) -> list[logging.Logger]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine as `run` does."""
+    """Run an async test as `run` does."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}

@@ -1,4 +1,4 @@
-"""A host for programs under test: tools that answer, and ears for what is printed and shown."""
+"""A host for programs under test: it answers tool calls, and records what is printed and shown."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ TOOLS = {
     "mcp__shop__half_letter": ToolHelp("()"),
 }
 TOGETHER = 5
-"""So many calls of `together` wait for each other."""
+"""Number of calls of `together` that wait for each other."""
 
 
 @dataclass(eq=False)
 class Stage(Host):
-    """Plays the host, and remembers."""
+    """A host that records everything."""
 
     most_output: int = 1_000_000
     printed: bytes = b""
@@ -45,7 +45,7 @@ class Stage(Host):
     called: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     pictures: list[str] = field(default_factory=list)
-    """The data of the next ones, if they are to be special."""
+    """The data of the next pictures, if not the default."""
     waiting: int = 0
     most_waiting: int = 0
 

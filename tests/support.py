@@ -1,4 +1,4 @@
-"""What tests share: the odd servers of tests/servers, the real ones, and the skips that say why."""
+"""Helpers for all tests: test servers, real servers, waiting, and skips with a reason."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SERVERS = ROOT / "tests" / "servers"
 NODE_SERVERS = ROOT / "tests" / "real" / "node_modules" / ".bin"
 SHARED = Path(os.environ.get("HALFLAP_SHARED", ROOT.parent / "shared"))
 THOROUGH = bool(os.environ.get("HALFLAP_THOROUGH"))
-"""Whether there is time: `make test-all` has it."""
+"""Set by `make test-all`."""
 HALFLAP = str(Path(sys.executable).with_name("halflap"))
 PATIENCE = 120.0
-"""Seconds that a machine may take, however busy, for what takes it none when it is not."""
+"""Seconds that a busy machine may take for something that is normally immediate."""
 
 
 def _codes(error: type[HalflapError]) -> list[str]:
@@ -47,19 +47,19 @@ CODES = [*_codes(HalflapError), *(code for family in _OTHER for code in get_args
 
 
 def examples(most: int) -> int:
-    """Say how many examples a law is tried on: a tenth where everything is to be done in minutes."""
+    """Return the number of examples for a property test: a tenth in `make test`."""
     return most if THOROUGH else max(10, most // 10)
 
 
 def some(cases: Iterable[Any], *, every: int) -> list[Any]:
-    """Give the cases of a promise that has many: one of every so many for all days, the others marked `slow`."""
+    """Return all cases of a rule that has many; all but one in `every` are marked `slow`."""
     return [case if number % every == 0 else _slow(case) for number, case in enumerate(cases)]
 
 
 def _slow(case: Any) -> pytest.ParameterSet:
     if isinstance(case, pytest.ParameterSet):
         return case._replace(marks=[*case.marks, pytest.mark.slow])
-    # A plain tuple is a value for each name, as it is to `parametrize`; a named one is a value.
+    # As in `parametrize`, a plain tuple has a value per argument; a named tuple is one value.
     return pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
 
 
@@ -69,11 +69,11 @@ def python_server(name: str, script: str, *arguments: str, **settings: Any) -> d
 
 
 MISSING = "missing: "
-"""How the reason of a skip begins when this machine lacks something that CI must have; see conftest.py."""
+"""Prefix of the reason for a skip that fails the run in CI; see conftest.py."""
 
 
 def skip_missing(what: str) -> NoReturn:
-    """Skip because the shared data, the jail or Node is not there. In CI that fails the run."""
+    """Skip because the shared data, the jail or Node is missing. In CI this fails the run."""
     pytest.skip(MISSING + what)
 
 
@@ -81,7 +81,7 @@ def node_program(name: str) -> str:
     """Return the path of a real server from npm."""
     program = NODE_SERVERS / name
     if shutil.which("node") is None or not program.exists():
-        skip_missing(f"Node and the npm package of {name}; `make test` installs it where npm is there")
+        skip_missing(f"Node and the npm package of {name}; `make test` installs it if there is npm")
     return str(program)
 
 
@@ -106,7 +106,7 @@ def listening(kind: str) -> Iterator[str]:
 
 
 def alive(pid: int) -> bool:
-    """Say whether a process runs; one that has ended but was not collected does not."""
+    """Return whether a process is running, and not a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -115,20 +115,20 @@ def alive(pid: int) -> bool:
 
 
 def open_descriptors() -> int:
-    """Count the descriptors that this process has open."""
+    """Count the open descriptors of this process."""
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 @contextmanager
 def little_work(seconds: float = 10.0) -> Iterator[None]:
-    """Hold that what is done inside does not get out of hand: in time of the processor, of which a busy machine takes no more."""
+    """Assert that the block takes less CPU time than this, which does not depend on how busy the machine is."""
     began = time.process_time()
     yield
     assert time.process_time() - began < seconds
 
 
 async def under_way(gateway: Gateway, tool: str, context: CallContext | None = None) -> asyncio.Task[Any]:
-    """Begin a call of the tool `sleep` that takes longer than any test; the server is at it when this returns."""
+    """Start a call of the tool `sleep` that outlasts any test; return once the server is working on it."""
     begun = asyncio.Event()
 
     async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -143,7 +143,7 @@ async def under_way(gateway: Gateway, tool: str, context: CallContext | None = N
 
 
 async def comes(holds: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> bool:
-    """Wait until something holds that has to be asked for; says whether it came to that."""
+    """Wait until an async condition holds; return whether it does."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if await holds():
@@ -153,15 +153,15 @@ async def comes(holds: Callable[[], Awaitable[bool]], seconds: float = PATIENCE)
 
 
 def run_unblocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine on a loop that may not be blocked: what would block it, from our code, raises."""
+    """Run a coroutine on an event loop where blocking calls from our code raise."""
     with blockbuster_ctx("halflap") as blocking:
-        # It starts a process on the loop, as asyncio itself does.
+        # Starts a process on the event loop, as asyncio itself does.
         blocking.functions["os.read"].can_block_in("halflap/upstream/server_process.py", {"__init__"})
         return asyncio.run(coroutine)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> bool:
-    """Wait until something holds; says whether it came to that."""
+    """Wait until a condition holds; return whether it does."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if holds():
@@ -171,7 +171,7 @@ def eventually(holds: Callable[[], bool], seconds: float = PATIENCE) -> bool:
 
 
 def children_of(pid: int) -> list[int]:
-    """Give all living descendants of a process."""
+    """Return all living descendants of a process."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
