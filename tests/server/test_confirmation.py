@@ -47,10 +47,8 @@ def test_comments_that_name_the_tool_do_not_hide_where_it_may_be_called() -> Non
 def test_a_long_line_is_shown_around_each_name() -> None:
     apart = f"; x = '{'a' * 300}'; "
     seen = places(PADDING + apart.join(f"await mcp__crm__delete(id={number})" for number in range(8)))
-    assert len(seen) == 8
+    assert ["await mcp__crm__delete(id=3)" in place for place in seen].count(True) == 1
     assert all(len(place) < 300 for place in seen)
-    assert "…" in seen[3]
-    assert "await mcp__crm__delete(id=3)" in seen[3]
 
 
 def test_letters_that_cannot_be_seen_are_written_out() -> None:

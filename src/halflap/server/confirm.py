@@ -20,7 +20,7 @@ _MAX_PROGRAM = 2_000
 """A longer program is shown as excerpts around the names of the tools."""
 _MAX_EXCERPTS = 20
 _AROUND = 90
-"""Characters shown before and after a name."""
+"""Characters shown before and after the beginning of a name."""
 _ALLOWED = (
     "If you allow it, the program may call them any number of times in this run, with any arguments, and also by "
     "computed names."
@@ -81,19 +81,18 @@ def _shown(code: str, names: Collection[str]) -> str:
     if len(code) <= _MAX_PROGRAM:
         return f"The program:\n{clean(code, _MAX_PROGRAM)}"
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, (*names, 'call_tool')))})\b")
-    excerpts: list[tuple[bool, int, str]] = []
     lines = re.split(r"\r\n|\r|\n", code)
-    for number, line in enumerate(lines, 1):
-        end = 0
-        for found in words.finditer(line):
-            if found.start() < end:
-                continue
-            start, end = max(0, found.start() - _AROUND), found.end() + _AROUND
-            before, after = "…" if line[:start].strip() else "", "…" if line[end:].strip() else ""
-            text = visible(line[start:end].strip(), _MAX_PROGRAM, keep="\t")
-            excerpts.append((line.lstrip().startswith("#"), number, f"{number}: {before}{text}{after}"))
-    shown = [text for _, _, text in sorted(excerpts)[:_MAX_EXCERPTS]]
-    if len(excerpts) > _MAX_EXCERPTS:
-        shown.append(f"… and {len(excerpts) - _MAX_EXCERPTS:,} more")
-    head = f"The program has {len(lines):,} lines. Excerpts around these names and `call_tool`:"
-    return "\n".join([head, *(shown or ["(only a script that it calls names them)"])])
+    places = sorted(
+        (line.lstrip().startswith("#"), number, found.start())
+        for number, line in enumerate(lines, 1)
+        for found in words.finditer(line)
+    )
+    shown = [f"The program has {len(lines):,} lines. Excerpts around these names and `call_tool`:"]
+    for _, number, start in places[:_MAX_EXCERPTS]:
+        excerpt = lines[number - 1][max(0, start - _AROUND) : start + _AROUND].strip()
+        shown.append(f"{number}: " + visible(excerpt, _MAX_PROGRAM, keep="\t"))
+    if len(places) > _MAX_EXCERPTS:
+        shown.append(f"… and {len(places) - _MAX_EXCERPTS:,} more")
+    if not places:
+        shown.append("(none: only a script that it calls uses them)")
+    return "\n".join(shown)

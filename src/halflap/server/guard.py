@@ -123,12 +123,12 @@ def _host_name(host: str) -> str:
 
 def _refusal(reason: Reason) -> Response:
     if reason == "host":
-        message = "This Host is not one of ours. Name it in `http.allowed_hosts` if it should be."
+        message = "This Host is not accepted. To accept it, add it to `http.allowed_hosts`."
         return error_response(421, "http-host", message)
     if reason == "origin":
-        message = "This Origin may not ask. Name it in `http.allowed_origins` if it should."
+        message = "This Origin is not accepted. To accept it, add it to `http.allowed_origins`."
         return error_response(403, "http-origin", message)
-    message = "Send the header `Authorization: Bearer <token>`; `halflap serve` says where it is."
+    message = "Send the header `Authorization: Bearer <token>`; `halflap serve` prints where the token is."
     response = error_response(401, "http-token", message)
     response.headers["www-authenticate"] = 'Bearer realm="halflap"'
     return response

@@ -91,7 +91,7 @@ class Parking:
         own = sum(one.principal == client.principal for one in self._parked.values())
         if len(self._parked) >= MAX_PARKED or own >= MAX_PARKED_EACH:
             task.cancel()
-            raise MCPError(types.INVALID_REQUEST, "Too many questions wait for an answer already.")
+            raise MCPError(types.INVALID_REQUEST, "Too many requests are waiting for answers already.")
         state = _PARKED + secrets.token_urlsafe(24)
         self._parked[state] = client
         client.expiry = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self._expire, state)

@@ -90,14 +90,14 @@ def stored_token(folder: Path) -> tuple[str, Path, bool]:
         file.chmod(0o600)
     except OSError as error:
         raise ServeError(
-            f"The token cannot be kept in {file}: {error.strerror}. Make that a file which you can read and write.",
+            f"The token file {file} can't be read or written: {error.strerror}. Check its permissions.",
             code="token-file",
         ) from error
     except UnicodeDecodeError:
         token = ""
     if not token.isprintable() or not token:
         raise ServeError(
-            f"{file} holds no token. Delete it: the next start makes another.", code="token-file"
+            f"{file} contains no token. Delete it: the next start creates a new one.", code="token-file"
         )
     return token, file, is_new
 

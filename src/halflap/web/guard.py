@@ -82,16 +82,16 @@ def _check(request: Request, hosts: Collection[str]) -> None:
     given = request.headers.getlist("host")
     found = _HOST.fullmatch(given[0]) if len(given) == 1 else None
     if found is None or found["name"].strip("[]").lower() not in hosts:
-        raise Refused(421, "This Host is not one of ours.")
+        raise Refused(421, "This Host is not accepted.")
     if request.method not in {*_SAFE, "POST"}:
-        raise Refused(405, "Only GET and POST are answered.")
+        raise Refused(405, "Only GET and POST are supported.")
     site = request.headers.get("sec-fetch-site", "none")
     if request.method == "POST":
         origins = request.headers.getlist("origin")
         if len(origins) != 1 or not _is_ours(origins[0], given[0]) or site not in {"none", "same-origin"}:
-            raise Refused(403, "Forms are accepted only from this page itself.")
+            raise Refused(403, "Forms are only accepted from this page.")
     elif site in {"cross-site", "same-site"} and request.headers.get("sec-fetch-mode") != "navigate":
-        raise Refused(403, "Another site asked for this.")
+        raise Refused(403, "Cross-site requests are refused.")
 
 
 def _is_ours(origin: str, host: str) -> bool:
@@ -108,16 +108,16 @@ async def read_form(request: Request, session: Session | None) -> dict[str, str]
     async for part in request.stream():
         body += part
         if len(body) > _MAX_BODY:
-            raise Refused(413, "This is too large.")
+            raise Refused(413, "The form is too large.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise Refused(415, "Only forms are accepted.")
+        raise Refused(415, "The body is not a form.")
     try:
         pairs = parse_qsl(
             body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"
         )
     except ValueError:
-        raise Refused(400, "This form cannot be read.") from None
+        raise Refused(400, "The form is malformed.") from None
     form = dict(pairs)
     given = form.pop(CSRF_FIELD, "")
     if session is not None and not hmac.compare_digest(given.encode(), session.csrf.encode()):
