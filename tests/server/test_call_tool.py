@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 
 from server.faces import in_memory
-from servers.memory import Memory, echo
+from servers.memory import Memory, definition, echo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,20 @@ def test_results_come_back_even_without_a_sandbox_and_in_unknown_forms(home: Pat
             assert '"depth": 3' in getattr(odd.content[0], "text", "")
 
     asyncio.run(use())
+
+
+def test_an_argument_that_the_schema_does_not_name_is_refused_as_in_a_program(home: Path) -> None:
+    async def use(settings: dict[str, Any]) -> tuple[types.CallToolResult, int]:
+        server = Memory(definition("list_issues", "project_key"))
+        async with in_memory(home, {"s": server}, settings) as client:
+            await client.call_tool("list_callable_tools", {})
+            arguments = {"name": "mcp__s__list_issues", "arguments": {"project": "WEB", "project_key": "W"}}
+            return await client.call_tool("call_tool", arguments), len(server.calls)
+
+    refused, calls = asyncio.run(use({}))
+    assert (refused.is_error, calls) == (True, 0)
+    assert "'project_key'" in getattr(refused.content[0], "text", "")
+    assert asyncio.run(use({"execution": {"check": "hints"}}))[1] == 1
 
 
 def test_policy_and_confirmation_apply(home: Path) -> None:

@@ -90,7 +90,7 @@ async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgu
 @command()
 async def suggest(
     invocation: Invocation,
-    goal: Annotated[list[str] | None, Argument(help="What to search for, in any language.")] = None,
+    goal: Annotated[list[str] | None, Argument(help="What to search for.")] = None,
     want: Annotated[
         list[str] | None, Option("--want", "-w", metavar="NAME", help="The tool or field to plan for.")
     ] = None,

@@ -93,7 +93,7 @@ def make_stub(
         schema.tool_name,
         _unparse([*writer.nodes, function]),
         tuple(writer.records.values()),
-        closed=_others(schema) is None,
+        closed=other_arguments(schema) is None,
     )
 
 
@@ -132,7 +132,7 @@ def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr) ->
     unnamed = int(bool(fields) and fields[0].name == schema.positional)
     arguments = [ast.arg(one.name, writer.annotation(one.type, one.name, "input")) for one in fields]
     defaults = [None if one.required else constant(one.default if one.has_default else ...) for one in fields]
-    others = _others(schema)
+    others = other_arguments(schema)
     return ast.AsyncFunctionDef(
         name=schema.tool_name,
         args=ast.arguments(
@@ -153,7 +153,7 @@ def _parameters(schema: ToolSchema) -> tuple[Field, ...]:
     return fields_of(object_types(schema.input_type))
 
 
-def _others(schema: ToolSchema) -> Type | None:
+def other_arguments(schema: ToolSchema) -> Type | None:
     """Return the type of arguments with other names, or None where there can be none.
 
     A schema that doesn't mention further keys allows them; but an unknown argument of a tool that names its parameters

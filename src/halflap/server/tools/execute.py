@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 
-from halflap.core.errors import BusyError, RunNotFoundError, SandboxError, UsageError
+from halflap.core.errors import (
+    ArgumentProblem,
+    BusyError,
+    InvalidArgumentsError,
+    RunNotFoundError,
+    SandboxError,
+    UsageError,
+)
+from halflap.core.suggest import did_you_mean
 from halflap.core.values import OWN
 from halflap.server.client import Client, Consent
 from halflap.server.confirm import confirm
@@ -17,6 +25,7 @@ from halflap.server.tools.tool import answer
 
 if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
+    from halflap.core.values import Tool
     from halflap.gateway import Gateway
     from halflap.sandbox.run.report import Execution
     from halflap.server.tools.tool import Arguments
@@ -50,7 +59,29 @@ async def call_directly(gateway: Gateway, name: str, arguments: Arguments, clien
 
 
 async def call_tool(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
-    return await call_directly(gateway, arguments["name"], arguments.get("arguments") or {}, client)
+    name, given = arguments["name"], arguments.get("arguments") or {}
+    await gateway.prepare()
+    if gateway.config.execution.check == "on" and gateway.snapshot.is_callable(name):
+        _check_names(gateway.snapshot.tools[name], given)
+    return await call_directly(gateway, name, given, client)
+
+
+def _check_names(tool: Tool, arguments: Arguments) -> None:
+    """Raise for unknown arguments, as the check of programs does: servers often ignore them, so results mislead."""
+    properties = tool.input_schema.get("properties")
+    if not isinstance(properties, dict) or properties.keys() >= arguments.keys():
+        return
+    from halflap.schema import parse_schema  # noqa: PLC0415 -- slow to import, and not needed to list the tools
+    from halflap.schema.stub import other_arguments  # noqa: PLC0415 -- as above
+
+    schema = parse_schema(tool)
+    if other_arguments(schema) is None:
+        unknown = [name for name in arguments if name not in properties]
+        wrong = [f"no such argument. {did_you_mean(name, properties)}".rstrip() for name in unknown]
+        problems = [
+            ArgumentProblem(name, text, "", "unknown") for name, text in zip(unknown, wrong, strict=True)
+        ]
+        raise InvalidArgumentsError(tool.name, problems, schema.format_compact())
 
 
 async def execute_program(gateway: Gateway, arguments: Arguments, client: Client) -> dict[str, Any]:
