@@ -32,7 +32,7 @@ from halflap.catalog import Snapshot, namespaced  # noqa: E402
 from halflap.core.values import Tool  # noqa: E402
 from halflap.sandbox.check.checker import Checker  # noqa: E402
 from halflap.sandbox.check.process import Examiner  # noqa: E402
-from halflap.sandbox.named import names_in  # noqa: E402
+from halflap.sandbox.functions import names_in  # noqa: E402
 from halflap.schema import parse_schema  # noqa: E402
 from halflap.schema.stub import make_stub, write_stubs  # noqa: E402
 from sandbox.check.checkup import TOOLS  # noqa: E402

@@ -5,9 +5,10 @@ Only the standard library is used: the jail loads this module before it is locke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from json import dumps  # a program may replace it in the module
-from typing import Any
+from typing import Any, Final
 
 from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
 from halflap.sandbox.media import Media, picture_of
@@ -17,21 +18,26 @@ __all__ = [
     "NOT_AWAITED",
     "NO_FILES",
     "NO_INPUT",
+    "PREFIXES",
     "ToolError",
     "define",
     "disguise",
     "encode",
     "exit_text",
     "listed",
+    "names_in",
     "shorten",
     "value_text",
 ]
 
+PREFIXES: Final = ("mcp__", "script__", "dspy__")
+"""How tool names begin."""
 FILE = "program.py"
 """The file name of a program in its tracebacks."""
 _MAX_TEXT = 20_000
 _MAX_VALUE = 4_000
 _MAX_LISTED = 20
+_NAME = re.compile(r"[^\W\d]\w*")
 
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
 NO_FILES = (
@@ -87,6 +93,11 @@ def define(
     for name, function in {"call": send, **functions}.items():
         disguise(function, name)
     return functions
+
+
+def names_in(code: str) -> set[str]:
+    """Return every word of a text that could be an identifier, such as a tool's name."""
+    return set(_NAME.findall(code))
 
 
 def _name_and_arguments(unnamed: list[Any], named: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:

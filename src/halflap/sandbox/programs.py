@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError, UsageError
-from halflap.sandbox.named import names_in
+from halflap.sandbox.functions import names_in
 from halflap.sandbox.run.host import Services
 from halflap.sandbox.run.run import Permissions, Run, blocking_mistakes, check_depth
 from halflap.sandbox.sandbox import MAX_DEPTH, Readiness

@@ -17,7 +17,7 @@ from halflap.sandbox.check.arguments import call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
 from halflap.sandbox.check.process import CheckSkipped
-from halflap.sandbox.named import PREFIXES, names_in
+from halflap.sandbox.functions import PREFIXES, names_in
 from halflap.sandbox.sandbox import Readiness
 from halflap.schema import parse_schema
 from halflap.schema.stub import TRACED_TYPES, make_stub, write_stubs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.calls import new_id
 from halflap.core.errors import SandboxError, ToolNotFoundError, ToolRefusedError
 from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
-from halflap.sandbox.named import PREFIXES, names_in
+from halflap.sandbox.functions import PREFIXES, names_in
 from halflap.sandbox.run.host import ProgramHost, Services
 from halflap.sandbox.run.report import Execution, failure_text, report_text
 from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Program, ToolHelp

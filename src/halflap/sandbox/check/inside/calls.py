@@ -10,7 +10,7 @@ from typing import Any
 
 from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
 from halflap.sandbox.check.inside.tree import Tree, is_text
-from halflap.sandbox.named import PREFIXES
+from halflap.sandbox.functions import PREFIXES
 
 __all__ = ["ignored_calls", "tool_calls", "unbound_names"]
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeGuard
 
 from halflap.sandbox.check.inside.answer import Place, lines_of
-from halflap.sandbox.named import PREFIXES
+from halflap.sandbox.functions import PREFIXES
 
 __all__ = ["FUNCTIONS", "Positions", "Tree", "is_text"]
 

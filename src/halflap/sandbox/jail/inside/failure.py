@@ -15,9 +15,8 @@ from traceback import TracebackException
 from types import CoroutineType, TracebackType
 from typing import Any
 
-from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, exit_text, listed, shorten
+from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, PREFIXES, exit_text, listed, shorten
 from halflap.sandbox.media import Media
-from halflap.sandbox.named import PREFIXES
 
 __all__ = ["describe", "show_source"]
 
