@@ -76,7 +76,7 @@ class Recorder:
         self._traces = TracesConfig() if traces is None else traces
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
-        self._some = asyncio.Event()
+        self._has_waiting = asyncio.Event()
         self._writing = asyncio.Lock()
         self._repeating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,7 +103,7 @@ class Recorder:
         """Queue a record, which is on disk within a second. The default `level` is that of runs."""
         level = self._traces.record if level is None else level
         if level != "off":
-            self._take(record, level)
+            self._enqueue(record, level)
 
     async def commit(self, record: CallRecord | RunRecord, level: Record | None = None) -> None:
         """Write what is about to happen, and wait for it.
@@ -165,29 +165,29 @@ class Recorder:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _take(self, record: AnyRecord, level: Record | None) -> None:
+    def _enqueue(self, record: AnyRecord, level: Record | None) -> None:
         if self._waiting and self._waiting_bytes + _size(record) > _MAX_WAITING_BYTES:
             self._warn_slow()
             if self._waiting_bytes > 2 * _MAX_WAITING_BYTES:
-                self.writer.lose(1)
+                self.writer.count_lost(1)
                 return
             record = without_values(record)
         self._waiting.append(_Waiting(record, level, _size(record)))
         self._waiting_bytes += self._waiting[-1].size
-        self._some.set()
+        self._has_waiting.set()
         if self._repeating is None:
             self._repeating = asyncio.create_task(self._repeat(), name="record calls")
 
     async def _repeat(self) -> None:
         while True:
-            await self._some.wait()
+            await self._has_waiting.wait()
             await asyncio.sleep(_PAUSE_SECONDS)
             await self.writer.retry()
             await self.flush()
 
     async def _write_now(self, record: CallRecord | RunRecord, level: Record) -> bool:
         """Write a record and everything queued before it; return whether that succeeded."""
-        self._take(record, level)
+        self._enqueue(record, level)
         is_failing = self._is_slow or self.writer.problem is not None
         patience = _COMMIT_SECONDS_WHILE_FAILING if is_failing else _COMMIT_SECONDS
         done, _ = await asyncio.wait([self._start(self._flush())], timeout=patience)
@@ -196,7 +196,7 @@ class Recorder:
         return bool(done) and self.writer.problem is None
 
     async def _write_large(self, run: RunRecord) -> None:
-        self._take(await asyncio.to_thread(redact_record, run, "full", self._redactor, 0), None)
+        self._enqueue(await asyncio.to_thread(redact_record, run, "full", self._redactor, 0), None)
         await self._flush()
 
     async def _flush(self) -> None:
@@ -208,7 +208,7 @@ class Recorder:
                 left -= await self._write_batch()
             if not self._waiting and self.writer.problem is None:
                 # Otherwise `_repeat` tries again.
-                self._some.clear()
+                self._has_waiting.clear()
 
     async def _write_batch(self) -> int:
         batch, size = [], 0

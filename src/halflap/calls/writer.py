@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_JOURNAL_BYTES = 64 * 1024 * 1024
 """Maximum size of the journal; further records are counted and lost."""
-_PIECE_BYTES = 4 * 1024 * 1024
+_BATCH_BYTES = 4 * 1024 * 1024
 """How much of the journal is replayed per transaction."""
 _RETRY_SECONDS = 1.0
 """Wait before a failed store is tried again."""
@@ -66,14 +66,14 @@ class Journal:
             logger.debug("the journal cannot be written: %s", error)
         return 0
 
-    def pieces(self) -> Generator[list[AnyRecord]]:
+    def batches(self) -> Generator[list[AnyRecord]]:
         """Yield all records in batches, then empty the file.
 
         Yields nothing while another process replays the journal.
         """
         with suppress(OSError), self.file.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            while lines := file.readlines(_PIECE_BYTES):
+            while lines := file.readlines(_BATCH_BYTES):
                 yield [record for line in lines for record in self._read(line)]
             file.truncate(0)
 
@@ -120,7 +120,7 @@ class Writer:
             await self._to_journal(records)
         return is_stored
 
-    def lose(self, count: int) -> None:
+    def count_lost(self, count: int) -> None:
         """Count records that could be written nowhere."""
         if count and not self.lost:
             logger.warning("Calls are not recorded until the store works again.")
@@ -154,13 +154,13 @@ class Writer:
         return 0 if self._journal is None else await asyncio.to_thread(self._journal.size)
 
     async def _replay(self, journal: Journal) -> None:
-        pieces, count = journal.pieces(), 0
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            if not await self._to_store(piece, is_late=True):
+        batches, count = journal.batches(), 0
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            if not await self._to_store(batch, is_late=True):
                 self._may_replay = True
-                pieces.close()
+                batches.close()
                 return
-            count += len(piece)
+            count += len(batch)
         if count:
             logger.warning("%d records that waited in %s are in the store now.", count, journal.file)
 
@@ -193,4 +193,4 @@ class Writer:
         if lasting:
             self._may_replay = True
             kept = 0 if self._journal is None else await asyncio.to_thread(self._journal.add, lasting)
-            self.lose(len(lasting) - kept)
+            self.count_lost(len(lasting) - kept)

@@ -172,7 +172,7 @@ class Parts:
             self.catalog.register(self.dspy)
 
         self._views: dict[Profile, Parts] = {}
-        self._answer(None)
+        self._create_views(None)
         self.metrics = Metrics(store, self.catalog, self._sync, self.learned)
         self.doctor = Doctor(
             config=config,
@@ -187,7 +187,7 @@ class Parts:
             metrics=self.metrics,
         )
 
-    def _answer(self, profile: Profile | None) -> None:
+    def _create_views(self, profile: Profile | None) -> None:
         """Create the parts that answer questions, limited to what a profile may see."""
         config, store, policy = self._config, self.store, self.calls.policy
         seen: Seen = self.catalog if profile is None else self.calls.view(profile)
@@ -213,7 +213,7 @@ class Parts:
             return self
         if profile not in self._views:
             self._views[profile] = view = copy.copy(self)
-            view._answer(profile)  # noqa: SLF001 -- our own
+            view._create_views(profile)  # noqa: SLF001 -- our own
         return self._views[profile]
 
     async def start(self) -> None:

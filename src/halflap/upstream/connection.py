@@ -116,7 +116,7 @@ class Connection:
             return True
         return request_id in self.sent and self.sent[request_id] <= self.written - self.unread
 
-    def translated(self, error: MCPError, request_id: int | str) -> MCPError:
+    def translate(self, error: MCPError, request_id: int | str) -> MCPError:
         """Return a request's error, with one of our own codes if the SDK reports a lost connection."""
         if error.code == types.CONNECTION_CLOSED and error.message.startswith(_EVENT_TOO_LARGE):
             return MCPError(UNUSABLE, TOO_LARGE)

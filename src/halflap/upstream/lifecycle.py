@@ -104,7 +104,7 @@ class Lifecycle:
             return await asyncio.shield(self._current)
         raise self._unavailable(self._reason)
 
-    def give_up(self, session: Session) -> None:
+    def discard(self, session: Session) -> None:
         """Discard a session; callers wait for the next one."""
         current = self._current
         if current is not None and current.done() and not current.exception() and current.result() is session:
@@ -200,7 +200,7 @@ class Lifecycle:
                     self._streams(connection) as streams,
                     Session(streams, connection, questions, on_change, version) as session,
                 ):
-                    await session.agree(self._config.protocol, self.status.protocol_version)
+                    await session.negotiate(self._config.protocol, self.status.protocol_version)
                     await self._list_tools(session)
                     scope.deadline = math.inf
                     ready_at = anyio.current_time()
@@ -231,7 +231,7 @@ class Lifecycle:
                 await session.connection.closed.wait()
                 tasks.cancel_scope.cancel()
         finally:
-            self.give_up(session)
+            self.discard(session)
 
 
 def _future() -> asyncio.Future[Session]:

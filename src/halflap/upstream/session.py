@@ -96,7 +96,9 @@ class Session(ClientSession):
             client_info=types.Implementation(name="halflap", version=version),
         )
 
-    async def agree(self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None) -> None:
+    async def negotiate(
+        self, protocol: Literal["auto", "legacy", "modern"], last_version: str | None
+    ) -> None:
         """Negotiate the protocol version, starting with the era of the version agreed on last time."""
         if protocol == "auto" and last_version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await negotiate_auto(self)
@@ -199,7 +201,7 @@ class Session(ClientSession):
                     options["on_progress"] = pending.on_progress
                 return await self._dispatcher.send_raw_request(method, message["params"], options)
             except MCPError as error:
-                raise self.connection.translated(error, request_id) from error
+                raise self.connection.translate(error, request_id) from error
             except (ValueError, RecursionError) as error:
                 text = f"the arguments cannot be written as JSON: {error}"
                 raise MCPError(types.INVALID_PARAMS, text) from error

@@ -94,7 +94,7 @@ class Upstream:
                     return await session.request(method, params, pending)
             except MCPError:
                 if session.connection.closed.is_set():
-                    lifecycle.give_up(session)
+                    lifecycle.discard(session)
                 raise
             raise self._timeout(target, pending)
 
