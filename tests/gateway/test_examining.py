@@ -18,10 +18,8 @@ from servers.web import answering
 from support import ROOT, python_server, run_unblocked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 NO_PROGRAMS = {"execution": {"sandbox": "off", "check": "off"}}
 CHALLENGE = 'Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource"'
@@ -156,26 +154,20 @@ async def test_nothing_shown_or_stored_of_what_servers_say_has_secrets(home: Pat
     assert not any(word in json.dumps(examined) + logs for word in ("supersecret", "hunter2"))
 
 
-def test_an_examination_that_is_stopped_returns_what_is_known(run: Run) -> None:
+async def test_an_examination_that_is_stopped_returns_what_is_known() -> None:
     hanging = python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=1_000, protocol="legacy")
+    stop = asyncio.Event()
+    waiting: list[tuple[list[str], int]] = []
 
-    async def story() -> dict[str, Any]:
-        stop = asyncio.Event()
-        waiting: list[tuple[list[str], int]] = []
+    def on_progress(names: Any, of: int) -> None:
+        waiting.append((list(names), of))
+        if names == ["hangs"]:
+            stop.set()
 
-        def told(names: Any, of: int) -> None:
-            waiting.append((list(names), of))
-            if names == ["hangs"]:
-                stop.set()
-
-        async with Gateway.open(
-            {"servers": [hanging], **NO_PROGRAMS}, servers={"fine": Memory("t")}
-        ) as gateway:
-            examined = await gateway.examine(on_progress=told, stop=stop)
-        assert waiting == [(["hangs", "fine"], 2), (["hangs"], 2)]
-        return examined
-
-    examined = run(story())
+    config = {"servers": [hanging], **NO_PROGRAMS}
+    async with Gateway.open(config, servers={"fine": Memory("t")}) as gateway:
+        examined = await gateway.examine(on_progress=on_progress, stop=stop)
+    assert waiting == [(["hangs", "fine"], 2), (["hangs"], 2)]
     states = {one["name"]: one["state"] for one in examined["servers"]}
     assert states == {"fine": "ready", "hangs": "starting"}
     assert (examined["interrupted"], examined["healthy"]) == (True, False)

@@ -75,18 +75,14 @@ def test_streamable_http_is_spoken_in_both_eras(run: Run, web: str, protocol: st
     assert eventually(lambda: open_descriptors() <= before + 1)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("http", marks=pytest.mark.slow), "sse"])
-def test_a_url_without_transport_finds_the_one_that_the_server_speaks(run: Run, kind: str) -> None:
-    async def scenario(url: str) -> None:
+async def test_a_url_without_transport_finds_the_one_that_the_server_speaks() -> None:
+    with listening("sse") as url:
         async with Gateway.open(config(url)) as gateway:
             assert (await gateway.call("mcp__web__echo", text="found")).text == "found"
 
-    with listening(kind) as url:
-        run(scenario(url))
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", [pytest.param("legacy", marks=pytest.mark.slow), "modern"])
+@pytest.mark.parametrize("protocol", ["legacy", "modern"])
 def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protocol: str) -> None:
     port = free_port()
 
@@ -101,10 +97,10 @@ def test_a_server_that_was_restarted_is_found_again_and_the_call_succeeds(protoc
     asyncio.run(scenario())
 
 
-def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: Run) -> None:
-    async def scenario(locked: str) -> None:
+async def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets() -> None:
+    with answering(401, www_authenticate="Bearer") as url:
         servers = [
-            {"name": "locked", "url": locked, "transport": "http"},
+            {"name": "locked", "url": url, "transport": "http"},
             {"name": "away", "url": f"http://127.0.0.1:{free_port()}/mcp?token=secret"},
             {"name": "unknown", "url": "http://mcp.invalid/mcp"},
         ]
@@ -117,9 +113,6 @@ def test_servers_that_refuse_or_are_not_there_are_reported_without_secrets(run: 
             with pytest.raises(ToolNotFoundError) as caught:
                 await gateway.call("mcp__away__x")
             assert "secret" not in str(caught.value)
-
-    with answering(401, www_authenticate="Bearer") as url:
-        run(scenario(url))
 
 
 async def test_a_refusal_of_the_first_request_means_a_sign_in_and_headers_are_sent_each_time() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from mcp.server.mcpserver import MCPServer
@@ -12,10 +12,7 @@ from halflap import Config, Gateway
 from halflap.core.errors import StoreBrokenError, ToolBlockedError, UpstreamError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
     from pathlib import Path
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def shop() -> MCPServer:
@@ -29,30 +26,19 @@ def shop() -> MCPServer:
     return server
 
 
-def test_a_server_object_cannot_have_the_name_of_a_configured_server(run: Run) -> None:
-    async def story() -> None:
+async def test_a_server_object_cannot_have_the_name_of_a_configured_server() -> None:
+    with pytest.raises(UsageError):
         async with Gateway.open({"mcpServers": {"shop": {"command": "x"}}}, servers={"shop": shop()}):
             pass
 
-    with pytest.raises(UsageError):
-        run(story())
 
-
-def test_a_server_with_an_unset_variable_is_off_alone_and_doctor_says_why(run: Run) -> None:
-    config = {
-        "mcpServers": {"locked": {"url": "http://127.0.0.1:9/", "headers": {"X": "${NOT_SET_ANYWHERE}"}}}
-    }
-
-    async def story() -> tuple[str, dict[str, Any], str]:
-        async with Gateway.open(config, servers={"shop": shop()}) as gateway:
-            result = await gateway.call("mcp__shop__price", item="lamp")
-            with pytest.raises(UpstreamError) as caught:
-                await gateway.refresh("locked")
-            return result.text, await gateway.parts.doctor.health(), str(caught.value)
-
-    text, examined, refused = run(story())
-    assert text == "4"
-    assert "NOT_SET_ANYWHERE" in refused
+async def test_a_server_with_an_unset_variable_is_off_alone_and_doctor_says_why() -> None:
+    locked = {"url": "http://127.0.0.1:9/", "headers": {"X": "${NOT_SET_ANYWHERE}"}}
+    async with Gateway.open({"mcpServers": {"locked": locked}}, servers={"shop": shop()}) as gateway:
+        assert (await gateway.call("mcp__shop__price", item="lamp")).text == "4"
+        with pytest.raises(UpstreamError, match="NOT_SET_ANYWHERE"):
+            await gateway.refresh("locked")
+        examined = await gateway.parts.doctor.health()
     states = {row["name"]: (row["state"], row["trouble"]) for row in examined["servers"]}
     assert states == {"locked": ("failed", "misconfigured"), "shop": ("ready", None)}
     (finding,) = [one for one in examined["findings"] if one["code"] == "misconfigured"]
