@@ -27,7 +27,9 @@ def test_read_only_lets_through_only_what_is_known_to_be_read_only(desk_with: Ca
     assert desk.output("print(await mcp__echo__echo(text='a'))") == "a\n"
     assert outcomes(desk, "await mcp__echo__pid()") == [("mcp__echo__pid", "tool-refused")]
     assert "`execution.read_only`" in desk.run("await mcp__echo__pid()").text
-    assert "'mcp__echo__env' is not available" in desk.run("await mcp__echo__env(name='a')").text
+    blocked = desk.run("await mcp__echo__env(name='a')").error or ""
+    assert "'mcp__echo__env' is not available" in blocked
+    assert "`tools.block: mcp__echo__env` blocks it" in blocked
 
 
 @pytest.fixture(scope="module")

@@ -161,8 +161,8 @@ def _error_text(result: Result) -> str:
 
 def _refusal(name: str, error: HalflapError) -> str:
     if isinstance(error, ToolBlockedError):
-        return f"{name!r} {_NOT_AVAILABLE}"
+        return f"{name!r} {_NOT_AVAILABLE}\n{error.rule} blocks it."
     if isinstance(error, ToolNotFoundError):
-        _, _, suggestions = str(error).partition("\n")
-        return f"{name!r} {_NOT_AVAILABLE}\n{suggestions}".rstrip()
+        _, _, more = str(error).partition("\n")
+        return f"{name!r} {_NOT_AVAILABLE}\n{more}".rstrip()
     return str(error)
