@@ -43,11 +43,13 @@ def servers(person: Home) -> dict[str, ServerConfig]:
 def test_servers_are_added_by_command_and_by_url_and_replaced_only_on_request(person: Home) -> None:
     done = person.run("add", "time", "-e", "TZ=UTC", "--", "uvx", "mcp-server-time", "--local", "-v")
     assert done.code == 0, done.err
-    assert person.run("add", "docs", "https://docs.example/mcp", "-H", "X-Key=${KEY:-a=b}").code == 0
+    headers = ("-H", "X-Key=${KEY:-a=b}", "-H", "Authorization: Bearer x")
+    assert person.run("add", "docs", "https://docs.example/mcp", *headers).code == 0
     found = servers(person)
     assert (found["time"].command, found["time"].args) == ("uvx", ("mcp-server-time", "--local", "-v"))
     assert dict(found["time"].env) == {"TZ": "UTC"}
-    assert (found["docs"].url, dict(found["docs"].headers)) == ("https://docs.example/mcp", {"X-Key": "a=b"})
+    assert found["docs"].url == "https://docs.example/mcp"
+    assert dict(found["docs"].headers) == {"X-Key": "a=b", "Authorization": "Bearer x"}
     assert person.run("add", "time", "--", "two").code == 2
     assert person.run("add", "time", "--force", "--", "two").code == 0
     assert servers(person)["time"].command == "two"

@@ -75,9 +75,8 @@ def init(
         note(f"Nothing new; {target} is unchanged." if plan.present else nothing)
     sign_in, signed_in = _show_sign_ins(plan)
     if written:
-        note(
-            "Next: check the servers with `halflap doctor`, and add Halflap to a client with `halflap install`."
-        )
+        client = next(iter(plan.new.values())).place.client.slug
+        note(f"Next: check the servers with `halflap doctor`, then run `halflap install {client}`.")
     if invocation.as_json:
         data = {
             "file": str(target),
@@ -160,7 +159,7 @@ def install(
 ) -> None:
     """Add Halflap to a client.
 
-    Shows the change to the client's file, and asks. The rest of the file is unchanged; --undo restores it.
+    Shows the change to the client's file, and asks. Other settings keep their values; --undo restores the file.
     """
     if client not in CLIENTS:
         raise UsageError(f"{client!r} is not a supported client. Use {join(CLIENTS, 'or')}.")
@@ -180,7 +179,8 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
         )
     config, scope, data_dir = invocation.config_file, Scope.of(), user_data_dir()
     starting = own_command(sys.executable, config, scope.home)
-    entry = entry_for(place.client.slug, starting, own_variables(os.environ))
+    variables = own_variables(os.environ)
+    entry = entry_for(place.client.slug, starting, variables)
     earlier = read_receipt(data_dir, place.file)
 
     def planned() -> tuple[FileText, Installation]:
@@ -192,7 +192,9 @@ def _install(invocation: Invocation, place: Place, *, move: bool, **how: bool) -
     for name, reason in work.stays:
         note(f"`{one_line(name)}` stays: {reason}.")
     moved = [path[-1] for path in work.receipt.moved]
-    lines = [f"{place.file}:", f"  + {work.receipt.name}: {shlex.join(starting)}"]
+    set_variables = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    started = " ".join([*set_variables, shlex.join(starting)])
+    lines = [f"{place.file}:", f"  + {work.receipt.name}: {started}"]
     lines += [f"  - {one_line(name)}" for name in moved]
     written = False
     if work.after.encode() == before.data:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import threading
 import webbrowser
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 _SHARED = ("config", "json")
 _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
+_HEADER = re.compile(r"([\w-]+)\s*[:=]\s*(.*)")
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:)?(\w+)")
 NameArgument = Annotated[str, Argument(help="The server's name.")]
 PersonOption = Annotated[str | None, Option("--for", help="The person in http.tokens who signs in or out.")]
@@ -63,7 +65,7 @@ def add(
         list[str] | None, Option("--env", "-e", metavar="KEY=VALUE", help="An environment variable.")
     ] = None,
     headers: Annotated[
-        list[str] | None, Option("--header", "-H", metavar="NAME=VALUE", help="An HTTP header, for a URL.")
+        list[str] | None, Option("--header", "-H", metavar="NAME: VALUE", help="An HTTP header, for a URL.")
     ] = None,
     force: Annotated[bool, Option("--force", help="Replace a server of the same name.")] = False,
 ) -> None:
@@ -85,6 +87,9 @@ def add(
         raise UsageError(problem)
     path = _path(own, name) if name in own.servers else ("mcpServers", name)
     edit_config(own, lambda document: document.put(path, entry))
+    program = entry.get("command")
+    if program and "${" not in program and shutil.which(os.path.expanduser(program)) is None:  # noqa: PTH111 -- not always a path
+        note(f"Warning: there is no command {program!r} on this machine. A URL starts with https://.")
     data = {"file": str(own.file.path), "name": name, "entry": entry}
     check = f"Check it: halflap doctor {shlex.quote(name)}"
     invocation.report(data, f"Added {name!r} to {own.file.path}. {check}")
@@ -99,8 +104,16 @@ def _entry(target: list[str], env: list[str] | None, headers: list[str] | None) 
     if not is_url and "://" in target[0]:
         raise UsageError(f"{target[0]!r} is not supported: a URL starts with http:// or https://.")
     entry: dict[str, Any] = {"url": target[0]} if is_url else {"command": target[0], "args": target[1:]}
-    entry |= {"env": key_values("--env", env or []), "headers": key_values("--header", headers or [])}
+    entry |= {"env": key_values("--env", env or []), "headers": _headers(headers or [])}
     return {key: value for key, value in entry.items() if value}
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    """Parse `Name: value`, as curl takes it, or `Name=value`."""
+    pairs = [_HEADER.fullmatch(line) for line in lines]
+    if None in pairs:
+        raise UsageError("--header takes `Name: value`.")  # The value may be a secret.
+    return {pair[1]: pair[2] for pair in pairs if pair}
 
 
 @command(shared=_SHARED)
