@@ -97,7 +97,7 @@ def test_memory_is_flat(tmp_path: Path) -> None:
         for _ in range(100_000):
             out.write(lines(trace(1, "y" * 1_000)))
     code = (
-        # Not what getrusage says: that counts what the process was before it became this program.
+        # Not from getrusage, which includes the process before exec.
         "import re, sys; from halflap.backfill import Rules; from halflap.backfill.workers import Part, learn_parts;"
         "found = learn_parts([Part(sys.argv[1], 0, 10**9, 10**8)], Rules(server='s'))[0][0];"
         "peak = re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1];"

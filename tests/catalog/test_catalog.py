@@ -18,12 +18,12 @@ NAME = "mcp__s__a"
 OTHER = listing("s", definition("a", "Other."))
 
 
-def test_a_change_is_warned_of_once(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_change_is_logged_once(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     run(catalog(listing("s", "a"), OTHER, OTHER))
     assert len([one for one in caplog.records if "mcp__s__a" in one.getMessage()]) == 1
 
 
-async def test_an_accepted_change_is_none_any_more_and_the_next_one_is() -> None:
+async def test_an_accepted_change_is_no_longer_held_and_the_next_one_is() -> None:
     living = await catalog(listing("s", "a"), OTHER, tools={"pin": "hold"})
     assert await living.accept([NAME, "mcp__s__unknown"]) == (NAME,)
     assert living.snapshot.callable == (NAME,)

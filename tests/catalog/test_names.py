@@ -47,7 +47,7 @@ def test_a_name_as_its_server_gave_it_is_first(others: list[Document], wanted: D
         "  createissue  ",
     ],
 )
-def test_a_name_is_known_apart_from_case_separators_and_prefix(query: str) -> None:
+def test_case_separators_and_prefix_of_a_name_do_not_matter(query: str) -> None:
     assert first(query) == "mcp__tracker__createIssue"
 
 
@@ -87,13 +87,13 @@ def test_a_name_within_a_sentence_is_first(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["fetch weather", "a sun in the web", "send an e-mail", "the GitHub page"])
-def test_words_are_no_name_because_they_are_near_to_one(query: str) -> None:
+def test_words_close_to_a_name_are_not_matched_as_a_name(query: str) -> None:
     more = [document(server, server) for server in ("sun", "feather", "email", "github")]
     assert all(one.score <= 0.9 for one in Index([*TREES, *more]).search(query))
 
 
 @pytest.mark.parametrize("query", ["x" * 2_000, "get_" * 150, "(" * 600, "a" + " " * 590])
-def test_a_query_that_is_near_to_nothing_costs_little(query: str) -> None:
+def test_a_query_that_matches_nothing_costs_little(query: str) -> None:
     index = Index(document(f"server_{number % 50}", f"get_thing_{number}") for number in range(3_000))
     with little_work(2):
         for _ in range(30):

@@ -16,7 +16,7 @@ PAIRS = st.lists(st.tuples(CLOSE, CLOSE), unique=True, max_size=25)
 Names = dict[str, tuple[str, str]]
 
 
-def give(pairs: list[tuple[str, str]], taken: Names | None = None) -> Names:
+def name_all(pairs: list[tuple[str, str]], taken: Names | None = None) -> Names:
     names = dict(taken or {})
     for server, tool in pairs:
         names[choose_name(server, tool, names)] = (server, tool)
@@ -36,20 +36,20 @@ def test_every_name_is_an_identifier(server: str, tool: str) -> None:
 
 @given(PAIRS)
 def test_no_two_tools_share_a_name(pairs: list[tuple[str, str]]) -> None:
-    assert len(give(pairs)) == len(pairs)
+    assert len(name_all(pairs)) == len(pairs)
 
 
 @given(PAIRS, PAIRS)
 def test_further_tools_rename_nothing(first: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
-    before = give(first)
-    after = give([pair for pair in more if pair not in first], before)
+    before = name_all(first)
+    after = name_all([pair for pair in more if pair not in first], before)
     assert {name: after[name] for name in before} == before
 
 
 @given(PAIRS)
 def test_a_tool_gets_its_own_name_again(pairs: list[tuple[str, str]]) -> None:
-    names = give(pairs)
-    assert give(list(names.values()), names) == names
+    names = name_all(pairs)
+    assert name_all(list(names.values()), names) == names
 
 
 def test_a_long_name_is_cut_and_made_unique_by_its_digest() -> None:

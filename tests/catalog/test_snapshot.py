@@ -23,7 +23,7 @@ async def snapshot(*listings: Listing, **more: Any) -> Snapshot:
     return (await catalog(*listings, **more)).snapshot
 
 
-def test_a_definition_that_says_anything_at_all_makes_a_tool(run: Run) -> None:
+def test_a_definition_with_values_of_wrong_types_makes_a_tool(run: Run) -> None:
     odd = definition(
         "odd", annotations={"readOnlyHint": "yes", "title": 5}, title=[], _meta="x", outputSchema=1
     )

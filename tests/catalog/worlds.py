@@ -44,7 +44,7 @@ class Clock:
 
 
 async def catalog(*listings: Listing, clock: Clock | None = None, **more: Any) -> Catalog:
-    """Return a catalogue in memory that has taken in these listings."""
+    """Return a catalogue in memory with these listings."""
     settings = await config(*dict.fromkeys(one.server for one in listings), **more)
     OPEN.append(await open_store(None))
     made = Catalog(settings, OPEN[-1], NO_SERVERS, refresh_stale=False, clock=clock or Clock())

@@ -37,7 +37,7 @@ def desk() -> MCPServer[Any]:
 
 async def called(server: Any, name: str, **arguments: Any) -> CallToolResult:
     async with Client(server) as client:
-        # The client holds what comes against the schema, and raises where that does not fit.
+        # The client validates the result against the output schema, and raises on a mismatch.
         result: CallToolResult = await client.call_tool(name, arguments)
         return result
 

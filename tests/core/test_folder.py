@@ -1,4 +1,4 @@
-"""Folders of files that are offered as tools: private, whole, and untrusted."""
+"""Folders of files that are offered as tools: private, written atomically, and untrusted."""
 
 from __future__ import annotations
 

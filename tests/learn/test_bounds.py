@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=2)]
-"""More than one takes, both while it grows and in the shape that is made of it."""
+"""More names than one record keeps."""
 
 
 WIDE = dict.fromkeys(NAMES[:96], 1)

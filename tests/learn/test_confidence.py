@@ -19,12 +19,12 @@ def assert_calibrated(done: list[Trial]) -> None:
     sure = [trial for trial in done if trial.confidence >= 0.95]
     assert len(sure) >= 50
     assert sum(trial.holds for trial in sure) / len(sure) >= 0.95
-    # It is a lower bound, so at every level things hold at least as often as is said, but for chance.
+    # It is a lower bound, so at every level trials hold at least as often as stated, apart from chance.
     for lower, upper in ((0.5, 0.8), (0.8, 0.9), (0.9, 1.0)):
         some = [trial for trial in done if lower <= trial.confidence < upper]
         if len(some) >= 20:
-            said = sum(trial.confidence for trial in some) / len(some)
-            assert sum(trial.holds for trial in some) / len(some) >= said - 0.05
+            stated = sum(trial.confidence for trial in some) / len(some)
+            assert sum(trial.holds for trial in some) / len(some) >= stated - 0.05
 
 
 @pytest.mark.parametrize("seed", some(range(2), every=2))

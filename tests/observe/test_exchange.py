@@ -1,4 +1,4 @@
-"""What one gateway learned, taken by another: once, and only if all of it is well."""
+"""Export and import: nothing counts twice, and a damaged file is refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_local_origins_are_not_exported() -> None:
     assert "secret" not in str(data)
 
 
-def test_what_comes_back_to_where_it_was_learned_adds_nothing() -> None:
+def test_an_export_that_returns_to_its_origin_adds_nothing() -> None:
     first = exported([ROW], HERE, None)
     ((origin, shapes),) = read_export(first, THERE).shapes.items()
     again = exported([StoredShape(*key, origin, one) for key, one in shapes.items()], THERE, None)
@@ -49,7 +49,7 @@ def test_what_comes_back_to_where_it_was_learned_adds_nothing() -> None:
 FLOWS = Lineage({Flow(KEY, "a", ToolKey("two", "u", ""), "b[]"): Count(3, 2)})
 
 
-def test_lineage_is_exported_and_adds_nothing_where_it_comes_from() -> None:
+def test_lineage_is_exported_and_adds_nothing_at_its_origin() -> None:
     data = json.loads(json.dumps(exported([], THERE, None, {"live": FLOWS})))
     found = read_export(data, HERE)
     ((origin, lineage),) = found.lineage.items()
@@ -138,7 +138,7 @@ def test_a_damaged_file_is_refused(data: Any) -> None:
         read_export(data, HERE)
 
 
-def test_hostile_names_are_written_out_in_the_error() -> None:
+def test_hostile_names_are_escaped_in_the_error() -> None:
     with pytest.raises(ShapeError) as refused:
         read_export(_with(shapes=[], server="x\n", tool="one\x1b[31m"), HERE)
     assert str(refused.value).isprintable()

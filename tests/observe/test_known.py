@@ -1,4 +1,4 @@
-"""What is known of a tool: when it is said as a type, and what of it comes from which origin."""
+"""What is known of a tool, as a type and as a schema."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ ALIKE: list[Any] = [{"a": 1}, {"a": 2}, {"a": 3}]
 
 
 @pytest.mark.parametrize(
-    ("values", "digests", "is_said"),
+    ("values", "digests", "has_type"),
     [
         (ALIKE[:1], [1], False),
-        # Of different arguments, and alike: there is some confidence.
+        # Equal shapes for different arguments give some confidence.
         (ALIKE[:2], [1, 2], True),
         (ALIKE[:2], [1, 1], False),
-        # Each brought something of its own: two say nothing of the next.
+        # Each has a key that the other lacks, so the next may have another.
         ([{"a": 1}, {"b": 1}], [1, 2], False),
         (ALIKE, [1, 1, 1], True),
         ([{"a": 1}, {"b": 1}, {"c": 1}], [1, 2, 3], True),
     ],
 )
 def test_a_type_is_shown_with_any_confidence_or_from_three_results_on(
-    values: list[Any], digests: list[int], is_said: bool
+    values: list[Any], digests: list[int], has_type: bool
 ) -> None:
     known = known_of(Learned(infer(values, digests)))
     assert known is not None
-    assert (known.type is not None) == is_said
-    assert is_said == (known.confidence > 0 or len(values) >= 3)
+    assert (known.type is not None) == has_type
+    assert has_type == (known.confidence > 0 or len(values) >= 3)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_a_very_large_schema_is_shown_shortened_and_kept_whole() -> None:
     deep = {name: {inner: {"kept": 1, "note": "x"} for inner in NAMES[:30]} for name in NAMES[:60]}
     known = known_of(Learned(infer([deep] * 2, range(2))))
     assert known is not None
-    told = observed_json(known)
-    assert len(json.dumps(told["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
-    assert told["observedSchema"]["properties"][NAMES[0]] == {
+    shown = observed_json(known)
+    assert len(json.dumps(shown["observedSchema"])) <= 20_000 < len(json.dumps(known.schema))
+    assert shown["observedSchema"]["properties"][NAMES[0]] == {
         "type": "object",
         "x-halflap": {"cut": ["depth"]},
     }
-    assert jsonschema_rs.validator_for(told["observedSchema"]).is_valid(deep)
+    assert jsonschema_rs.validator_for(shown["observedSchema"]).is_valid(deep)
     assert "deeper levels were left out" in usage_note(known)

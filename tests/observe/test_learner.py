@@ -1,4 +1,4 @@
-"""Learning in the background: what is taken, learned from and stored, and what happens when that fails."""
+"""Learning in the background: queueing, storing, and failures."""
 
 from __future__ import annotations
 
@@ -136,17 +136,17 @@ async def test_a_store_that_fails_loses_nothing_once_it_works_again(
     assert sum("The disk is full" in record.message for record in caplog.records) == 1
 
 
-async def test_a_result_that_cannot_be_read_costs_no_other() -> None:
+async def test_an_unreadable_result_does_not_affect_the_others() -> None:
     async with learning() as (learner, store):
         learner.take(TOOL, replace(answered({})[1], result="no JSON"))
-        for number, said in enumerate(('{"a": NaN}', "[Infinity, -Infinity]", '{"a": 1}')):
-            learner.take(*answered(text(said), number))
+        for number, content in enumerate(('{"a": NaN}', "[Infinity, -Infinity]", '{"a": 1}')):
+            learner.take(*answered(text(content), number))
         await learner.flush()
         [row] = await store.learned()
         assert (row.learned.results.observations, row.learned.texts) == (3, 2)
 
 
-async def test_results_of_every_size_are_learned_from_without_being_asked_for(
+async def test_results_of_every_size_are_learned_from_in_the_background(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_BATCH_SECONDS", 0.01)

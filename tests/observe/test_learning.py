@@ -63,15 +63,15 @@ async def test_results_are_learned_as_programs_see_them() -> None:
         await gateway.call(ODD, number=1, result=text('{"a": 1}'))
         await gateway.call(ODD, number=2, result=text("it failed", isError=True))
         await gateway.call(ODD, number=3, result=text("42"))
-        told = await gateway.inspect(ODD)
-        assert told["observedSchema"]["type"] == ["string", "object"]
-        assert told["observations"] == 2
+        described = await gateway.inspect(ODD)
+        assert described["observedSchema"]["type"] == ["string", "object"]
+        assert described["observations"] == 2
         for _ in range(3):
             await gateway.call("mcp__s__image")
         pixel = (await gateway.inspect("mcp__s__image"))["observedSchema"]["items"]
         assert "data" not in json.dumps(pixel)
         assert "mimeType" in json.dumps(pixel)
-        # In a program it is no dict, so its type says nothing of keys.
+        # In a program it is not a dict, so its type has no keys.
         assert (await gateway.get_schema("mcp__s__image")).format_compact().endswith("mcp__s__image()")
 
 

@@ -38,14 +38,14 @@ async def learn(*words: str) -> None:
 async def everything(gateway: Gateway) -> str:
     """Return everything that is shown of what was learned."""
     known = await gateway.learned.of(await _tool(gateway))
-    told = [
+    shown = [
         await gateway.inspect(ODD),
         await gateway.learned.export(),
         str(await gateway.learned.rows()),
         str(known),
         (await gateway.get_schema(ODD)).format_compact(),
     ]
-    return json.dumps(told)
+    return json.dumps(shown)
 
 
 async def _tool(gateway: Gateway) -> Any:
@@ -57,9 +57,9 @@ def test_they_are_neither_shown_nor_left_on_disk(run: Run, home: Path) -> None:
     async def scenario() -> None:
         await learn("vermilion", "turquoise")
         async with opened(OFF) as gateway:
-            told = await everything(gateway)
-            assert "vermilion" not in told
-            assert "colour" in told
+            shown = await everything(gateway)
+            assert "vermilion" not in shown
+            assert "colour" in shown
             assert (await gateway.inspect(ODD))["observations"] == 16
         # Switched on again, there is nothing that could come back.
         async with opened(ON) as gateway:
@@ -120,7 +120,7 @@ def test_a_secret_in_a_result_leaves_no_value(run: Run, home: Path) -> None:
     assert SECRET.encode() not in b"".join(file.read_bytes() for file in (home / "data").glob("halflap.db*"))
 
 
-async def test_so_does_one_in_a_log(tmp_path: Path) -> None:
+async def test_a_secret_in_a_log_leaves_no_value(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     lines = [{"tool": ODD, "arguments": {"n": n}, "result": result(n)} for n in range(16)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))

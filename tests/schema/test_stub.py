@@ -43,9 +43,9 @@ SCHEMAS = st.recursive(
         st.builds(lambda items: {"type": "array", "items": items}, inner),
         st.builds(lambda some: {"anyOf": some}, st.lists(inner, min_size=1, max_size=3)),
         st.builds(
-            lambda properties, required, others, said, default: {
+            lambda properties, required, others, description, default: {
                 "type": "object", "properties": properties, "required": required, "additionalProperties": others,
-                "description": said, "default": default,
+                "description": description, "default": default,
             },
             st.dictionaries(HOSTILE, inner, max_size=4),
             st.lists(HOSTILE, max_size=3),

@@ -43,7 +43,7 @@ class Shop:
         self.folder = home / "scripts"
         self.folder.mkdir(parents=True)
         self.server = Memory(*swift.TOOLS, answer=lambda name, given: swift.ANSWERS[name](given))
-        # What the check says of scripts is tested where the check is.
+        # tests/sandbox/check tests what the check finds in scripts.
         execution = {"check": "off", "max_programs": 4, **settings.pop("execution", {})}
         self.desk = Desk({"execution": execution, **settings}, home, {"plain": self.server})
         self.gateway = self.desk.gateway
@@ -123,7 +123,7 @@ def test_images_that_a_script_shows_reach_its_caller_and_the_model(shop: Shop) -
     assert "ZeroDivisionError" in done.text
 
 
-def test_a_script_that_fails_says_where_what_it_had_done_and_printed(shop: Shop) -> None:
+def test_a_failed_script_reports_the_line_its_calls_and_its_output(shop: Shop) -> None:
     shop.put(
         fail="async def main():\n    print('x' * 5000, 'the end')\n    await mcp__plain__echo(text='x')\n    return {}['gone']"
     )
@@ -157,14 +157,14 @@ def test_a_broken_script_is_an_error_with_its_reason_and_the_others_work(shop: S
 
 def test_a_script_and_its_calls_are_recorded_as_part_of_the_run(shop: Shop) -> None:
     shop.put(double=DOUBLE)
-    outer = shop.run("await script__double(number=1)", CallContext(principal="somebody"))
+    outer = shop.run("await script__double(number=1)", CallContext(principal="ann"))
     calls = {call.tool: call for call in shop.desk.do(shop.gateway.recent_calls(2))}
-    runs = {run.name: run for run in shop.desk.do(shop.gateway.runs(principal="somebody"))}
+    runs = {run.name: run for run in shop.desk.do(shop.gateway.runs(principal="ann"))}
     assert (runs[None].kind, runs[None].id) == ("program", outer.run)
     assert (runs["double"].kind, runs["double"].outcome) == ("script", "ok")
     assert (calls["double"].server, calls["double"].run) == ("script", outer.run)
     assert (calls["add"].run, calls["add"].parent) == (runs["double"].id, outer.run)
-    assert {call.principal for call in calls.values()} == {"somebody"}
+    assert {call.principal for call in calls.values()} == {"ann"}
 
 
 def test_the_rule_and_the_deadline_of_the_caller_hold_within_the_script(shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""The store as a file: who can read it, what is kept beside it, and what becomes of it in bad times."""
+"""The store as a file: its permissions, backups, damage and crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was learned, as it is kept: per origin, merged, never counted twice."""
+"""What was learned is stored by origin, merged, and never counted twice."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A log is recognised by its content, not its name. Its origin is named after its first line. The watermark of an origin
 lists the logs that begin with that line: the bytes read of each, and a hash that identifies the log up to that position.
-A watermark is updated in the same transaction as the knowledge, and only if nobody else changed it, so nothing is counted
-twice.
+A watermark is updated in the same transaction as the knowledge, and only if no other process changed it, so nothing is
+counted twice.
 """
 
 from __future__ import annotations

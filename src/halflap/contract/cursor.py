@@ -148,7 +148,7 @@ class Turn:
     position: Any
     """The offset of the first result, or the key of the last one before it; None at the start."""
     size: int
-    """Maximum number of results. Fetch one more, so that the page knows whether there are more."""
+    """Maximum number of results. Fetch one more, which shows whether there are more."""
     binding: bytes
 
     def page(

@@ -63,7 +63,7 @@ class TimedOut(ContractError):  # noqa: N818
 
 
 class RateLimited(ContractError):  # noqa: N818
-    """Too many calls; says when to try again."""
+    """Too many calls, with the time to wait."""
 
     code = ErrorCode.RATE_LIMITED
 

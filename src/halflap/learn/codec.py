@@ -134,7 +134,7 @@ class _PlaceForm(_Form):
 
     def read(self, left: int) -> Place:
         if left < 0:
-            raise ShapeError("The shape cannot be read: it is deeper than it says.")
+            raise ShapeError("The shape cannot be read: it is deeper than its `depth`.")
         records: dict[Tag | None, Record] = {}
         for form in self.records:
             # A tag by the rules of an earlier version, or of another gateway, may be data by ours.

@@ -130,7 +130,7 @@ def _exclusive(keys: Mapping[str, Key], others: Mapping[str, Key]) -> set[str]:
 
 
 def _unlike(one: tuple[frozenset[str], int], other: tuple[frozenset[str], int], tests: int) -> bool:
-    """Return whether values with these types, seen so many times, are of different kinds."""
+    """Return whether values with these types and counts are of different kinds."""
     (mine, times), (theirs, other_times) = one, other
     if mine & theirs:
         return False

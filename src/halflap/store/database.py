@@ -197,7 +197,7 @@ class Database:
         if version > latest:
             raise StoreTooNewError(
                 f"The store {self.location} was written by a newer Halflap (its version is {version}, this one "
-                f"knows {latest}). Upgrade Halflap, or point `store.path` at another file."
+                f"supports {latest}). Upgrade Halflap, or point `store.path` at another file."
             )
         if 0 < version < first:
             raise StoreBrokenError(

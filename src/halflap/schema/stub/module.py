@@ -81,7 +81,7 @@ def make_stub(
 ) -> Stub:
     """Write a tool as an async function with typed arguments, and a typed result where the type is known.
 
-    `returns` replaces the declared result type; `source` says how certain either is. With `traced`, the types of
+    `returns` replaces the declared result type; `source` is how certain either is. With `traced`, the types of
     declared results differ from those of a program's own values (see `TRACED_TYPES`).
     """
     writer = AnnotationWriter(schema.tool_name, traced=traced)
