@@ -32,3 +32,11 @@ async def test_an_unknown_server_is_an_error_that_names_the_servers_and_one_with
         await search("a", 10, "nope")
     with pytest.raises(UsageError, match="halflap doctor two"):
         await search("a", 10, "two")
+
+
+async def test_a_tool_that_came_later_is_found_and_one_that_went_is_not() -> None:
+    world = await catalog(listing("s", "open_gate"))
+    search = finder(world).search
+    assert [hit.name for hit in await search("open gate", 10, None)] == ["mcp__s__open_gate"]
+    await world.absorb(listing("s", "close_gate"))
+    assert [hit.name for hit in await search("gate", 10, None)] == ["mcp__s__close_gate"]

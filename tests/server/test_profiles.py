@@ -171,7 +171,7 @@ async def test_without_a_profile_each_of_these_ways_reaches_it(home: Path) -> No
 
 
 async def test_a_program_that_was_checked_for_another_is_checked_again(home: Path) -> None:
-    mistaken = program("print(await open_vault())")
+    mistaken = program("print(await mcp__shop__find_order(number='1'), await open_vault())")
     async with serving(home) as address:
         async with http_client(f"{address}/mcp", "bob", "auto") as bob:
             assert f"Did you mean {HIDDEN}?" in (await mistaken(bob)).model_dump_json()

@@ -148,6 +148,13 @@ async def test_the_oldest_beyond_a_size_are_purged(store: Store) -> None:
     assert [record.started_at for record in await store.runs(99)] == [9, 8, 7, 6]
 
 
+async def test_a_run_under_way_is_not_purged_for_its_size(store: Store) -> None:
+    running = replace(run_of(1), outcome="running", output=None, duration_ms=None)
+    await store.record(runs=[running, run_of(2, output="x" * 10_000)], calls=[call(1, run=running.id)])
+    assert await store.purge(keep_bytes=1) == Purged(runs=1, calls=1)
+    assert [record.id for record in await store.runs(9)] == [running.id]
+
+
 async def test_others_can_write_during_a_long_purge(store: Store) -> None:
     await store.record(calls=[call(number) for number in range(2_000)])
     purging = asyncio.create_task(store.purge(older_than=1_999.0))
