@@ -179,6 +179,15 @@ async def test_a_program_that_was_checked_for_another_is_checked_again(home: Pat
             assert "vault__" not in (await mistaken(ann)).model_dump_json()
 
 
+async def test_a_server_that_cannot_start_is_named_only_to_people_who_may_use_it(home: Path) -> None:
+    named = {}
+    async with serving(home, mcpServers={"cellar": {"command": "/nowhere/cellar"}}) as address:
+        for who in ("ann", "bob"):
+            async with http_client(f"{address}/mcp", who, "auto") as client:
+                named[who] = "cellar" in await told("listed", client, HIDDEN)
+    assert named == {"ann": False, "bob": True}
+
+
 async def test_a_script_calls_only_what_its_caller_may(home: Path) -> None:
     burgle = program("print(await script__burgle())")
     async with serving(home) as address:
