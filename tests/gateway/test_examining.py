@@ -180,7 +180,7 @@ async def test_an_examination_that_is_stopped_returns_what_is_known() -> None:
         ({"sandbox": {"trouble": "off", "check": {"trouble": None}}}, {"sandbox": "off"}, None),
         ({"sandbox": {"trouble": None, "check": {"trouble": "no ty"}}}, {}, "programs-not-checked"),
         ({"sandbox": {"trouble": None, "check": {"trouble": "off"}}}, {"check": "off"}, None),
-        ({"unfinished": {"drift": "it took more than 60 s"}}, {}, "examination-incomplete"),
+        ({"unfinished": {"drift": "The store is locked."}}, {}, "examination-incomplete"),
         ({"untrustedProjectFiles": ["/x/.mcp.json"]}, {}, "file-not-trusted"),
         ({"configurationWarnings": ["`timeout` has no effect."]}, {}, "setting-without-effect"),
     ],
