@@ -95,11 +95,7 @@ class Catalog:
         enabled = [server for server in config.servers if not server.disabled]
         self.configured = tuple(server.name for server in enabled)
         """The enabled servers, including those that have not listed their tools yet."""
-        self._disabled = {
-            server.name: f"it is disabled. `halflap enable {server.name}` enables it."
-            for server in config.servers
-            if server.disabled
-        }
+        self._disabled = {one.name: one.blocked or "" for one in config.servers if one.disabled}
         self._fingerprints = {server.name: server.fingerprint for server in enabled}
         # Saved scripts do not depend on any setting.
         self._fingerprints[SCRIPTS] = SCRIPTS

@@ -61,7 +61,7 @@ async def list_unlisted(gateway: Gateway, code: str | None = None) -> None:
         with contextlib.suppress(UpstreamError):  # Reported by the command.
             await gateway.refresh(name)
 
-    usable = [one.name for one in gateway.config.servers if not (one.disabled or one.broken)]
+    usable = [one.name for one in gateway.config.servers if not one.blocked]
     wanted = [name for name in usable if code is None or namespaced(name, "") in code]
     await asyncio.gather(*(refresh(name) for name in wanted if name not in gateway.snapshot.servers))
     if code is None:

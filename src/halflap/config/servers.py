@@ -80,6 +80,11 @@ class ServerConfig:
         return " ".join(map(str, self.problems)) or None
 
     @property
+    def blocked(self) -> str | None:
+        """Why the server must not be started; None if it may be."""
+        return f"it is disabled. `halflap enable {self.name}` enables it." if self.disabled else self.broken
+
+    @property
     def fingerprint(self) -> str:
         """A hash that identifies a server by what it is, not by its name."""
         headers = sorted((name.lower(), value) for name, value in self.headers.items())

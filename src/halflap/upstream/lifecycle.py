@@ -38,7 +38,6 @@ State = Literal["idle", "starting", "ready", "reconnecting", "failed", "needs-si
 _CLOSE_SECONDS = 8.0
 """How long a server may take to stop; its guardian needs up to six seconds."""
 _SHUTTING_DOWN = "Halflap is shutting down."
-_DISABLED = "it is disabled in the configuration. Remove `disabled` to use it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,7 @@ class Lifecycle:
     def __init__(self, config: ServerConfig, hooks: Hooks, log: ServerLog, sign_in: SignIn | None) -> None:
         self.sign_in = sign_in
         """None if the server can't ask for one, or its configuration has a token."""
-        self._blocked = _DISABLED if config.disabled else config.broken
-        """Why the server must not be started."""
+        self._blocked = config.blocked
         state: State = "disabled" if config.disabled else "failed" if self._blocked else "idle"
         self.status = Status(config.name, state, protocol_version=hooks.last_versions.get(config.name))
         if state == "failed":
