@@ -65,14 +65,6 @@ def test_unlike_footprints_decide_where_a_hundred_parallel_tasks_have_too_many_s
     assert (found.equivalent, found.trace) == (False, None)
 
 
-def test_past_the_bound_it_is_unknown() -> None:
-    wide = ("and", many(16))
-    twice = ("xor", [wide, ("seq", [many(1)[0], ("and", many(16)[1:])])])
-    found = same(wide, twice, 1_000)
-    assert found.equivalent is None
-    assert found.problem
-
-
 @settings(max_examples=examples(600))
 @given(nets(leaves=5, most=5), nets(leaves=5, most=5))
 def test_equivalence_agrees_with_brute_force_and_a_counterexample_is_shortest(one: Net, other: Net) -> None:

@@ -249,7 +249,7 @@ LOOSE = net(
 @pytest.mark.parametrize(
     ("one", "why"),
     [
-        (STUCK, "After a, b"),
+        (STUCK, "after a, b"),
         (LOOSE, "block-structured"),
         (replace(shop(), kept=(Kept("removesTokens", "stock", "ship"),)), "cancellation"),
         (net({"a": "~xor/and"}, "i>a a>o"), "silent"),

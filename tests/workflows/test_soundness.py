@@ -51,18 +51,6 @@ def test_an_and_split_before_an_xor_join_lacks_synchronisation() -> None:
     assert (failure.trace, failure.marking) == (["a", "b", "d"], {"o": 1, "a -> c": 1})
 
 
-def test_a_task_that_needs_both_ways_of_a_choice_is_dead_and_so_is_its_successor() -> None:
-    found = judged(
-        net(
-            {"a": "xor/xor", "x": "and/and", "y": "xor/and", "z": "xor/and"},
-            "i>a a>p a>q p>x q>x x>y y>o p>z q>z z>o",
-            conditions="p q",
-        )
-    )
-    assert verdicts(found) == (True, True, False)
-    assert {failure.task for failure in found.failures} == {"x", "y"}
-
-
 def test_a_loop_without_a_way_out_is_found_without_a_deadlock() -> None:
     gates = {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "xor/and"}
     found = judged(net(gates, "i>a a>p a>d p>b b>q q>c c>p d>o", conditions="p q"))
@@ -75,11 +63,6 @@ def test_unbounded_growth_is_recognised_before_the_bound() -> None:
     found = judged(one, 50)
     grown = next(one for one in found.failures if one.kind == "unbounded")
     assert (found.sound, grown.trace) == (False, ["a", "b", "a"])
-
-
-def test_a_net_may_be_sound_without_being_block_structured() -> None:
-    gates = {"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "and/and", "e": "xor/and", "f": "and/and"}
-    assert judged(net(gates, "i>a a>b a>c b>d b>e c>d d>f e>f f>o")).sound is True
 
 
 def test_an_unsound_subnet_makes_the_workflow_unsound() -> None:

@@ -41,7 +41,8 @@ class Failure(Answer):
 
     @property
     def sentence(self) -> str:
-        return f"After {', '.join(self.trace)}: {self.message}" if self.trace else self.message
+        after = f" (after {', '.join(self.trace)})." if self.trace else "."
+        return f"{self.message.removesuffix('.')}{after}"
 
 
 # Comparison -------------------------------------------------------------------------------------------

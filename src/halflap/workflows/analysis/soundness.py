@@ -137,13 +137,13 @@ def _dead(space: StateSpace, task: str) -> Failure:
     """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
     needed = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
     if not needed:
-        return _failure("dead_task", f"'{task}' never happens: no flow leads to it.", space, 0, task)
+        return _failure("dead_task", f"'{task}' can never happen: no flow leads to it.", space, 0, task)
 
     def missing(state: int) -> set[int]:
         return min((takes.difference(space.markings[state]) for takes in needed), key=len)
 
     nearest = min(range(len(space.markings)), key=lambda state: len(missing(state)))
-    why = f"'{task}' never happens: after this trace there is no token in {_places(space, missing(nearest))}."
+    why = f"'{task}' can never happen: at best, a token is missing in {_places(space, missing(nearest))}."
     return _failure("dead_task", why, space, nearest, task)
 
 
