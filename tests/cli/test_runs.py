@@ -79,9 +79,3 @@ def test_control_characters_do_not_reach_the_terminal(place: Path) -> None:
     shown = halflap("runs", "show", BAD, home=place, columns=80).out
     assert r"NameError: \u001b[31mboom" in shown
     assert "\x1b[31m" not in shown
-
-
-@pytest.mark.parametrize(("answer", "code", "left"), [("\n", 1, 3), ("y\n", 0, 0)])
-def test_on_a_terminal_deleting_asks_first(place: Path, answer: str, code: int, left: int) -> None:
-    assert halflap("runs", "purge", "--all", home=place, typed=answer).code == code
-    assert len(halflap("runs", home=place).out.splitlines()) == left

@@ -42,13 +42,6 @@ def test_broken_scripts_are_listed_with_the_others(place: Path) -> None:
     assert ("script__good" in tools, "script__blocked" in tools) == (True, False)
 
 
-def test_removing_asks_first(place: Path) -> None:
-    file = put(place, a=DOUBLE) / "a.py"
-    assert halflap("scripts", "remove", "a", home=place).code == 2
-    no = halflap("scripts", "remove", "a", home=place, typed="n\n")
-    assert (no.code, file.exists()) == (1, True)
-
-
 def test_a_terminal_shows_invisible_characters_of_a_script(place: Path) -> None:
     put(place, a="if 1:\n\tx = '\u200b\u202e\x1b[31m'")
     assert "\\u200b\\u202e\\u001b[31m" in halflap("scripts", "show", "a", home=place, columns=80).out

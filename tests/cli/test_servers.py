@@ -84,7 +84,7 @@ def test_every_other_line_of_the_file_stays(person: Home) -> None:
         "remove nobody",
     ],
 )
-def test_what_makes_no_sense_is_refused(person: Home, words: str) -> None:
+def test_invalid_usage_is_refused(person: Home, words: str) -> None:
     person.write(".config/halflap/config.yaml", YAML)
     assert person.run(*words.split()).code == 2
     assert person.config.read_text() == YAML

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.program import configure, definitions, halflap
-from halflap.cli.output import one_line, print_json, safe, visible
+from halflap.cli.output import one_line, print_json, safe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,11 +52,6 @@ def test_safe_text_has_no_control_characters_and_one_line_is_one_line(text: str)
     odd = [letter for letter in safe(text) if letter < " " or "\x7f" <= letter <= "\x9f"]
     assert {*odd} <= {"\t", "\n"}
     assert len(one_line(text).splitlines()) <= 1
-
-
-@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126)))
-def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
 
 
 def test_json_escapes_invisible_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -224,7 +224,7 @@ def test_a_broken_file_does_not_hide_the_others(person: Home) -> None:
     assert (".cursor/mcp.json:3: " in done.err, "mcp_config.json" in done.err) == (True, True)
 
 
-def test_a_broken_entry_is_in_nobody_elses_way(person: Home) -> None:
+def test_a_broken_entry_does_not_prevent_other_changes(person: Home) -> None:
     person.write(".config/halflap/config.yaml", "mcpServers:\n  a: {comand: x}\n  b: 1\n")
     assert list(imported(person, c=TIME)[0]) == ["a", "b", "c"]
     assert person.run("add", "d", "--", "echo").code == 0

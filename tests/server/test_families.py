@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from halflap.cli.commands.doctor import count_tokens
-from halflap.config import FAMILIES, Config, FrontConfig
+from halflap.config import Config, FrontConfig
 from halflap.gateway import Gateway
 from halflap.lint import lint, server_of
 from halflap.server import Front
-from halflap.server.tools import FAMILIES as OURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
-
-
-def test_the_configuration_knows_every_family_and_no_other() -> None:
-    assert set(FAMILIES) == set(OURS)
 
 
 def test_programs_are_shown_once_there_is_a_model(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from cli.program import OLD, configure, halflap
+from cli.program import OLD, configure
 from halflap.config import Config
 from halflap.gateway import Gateway
 from halflap.server import Front
@@ -131,8 +131,3 @@ async def test_a_damaged_store_is_an_error_of_each_call(tmp_path: Path) -> None:
     await gateway.close()
     assert result.is_error
     assert "halflap.db" in result.content[0].text  # type: ignore[union-attr]
-
-
-def test_no_input_at_all_is_an_ordinary_end(tmp_path: Path) -> None:
-    done = halflap("serve", "-c", configure(tmp_path, OLD), home=tmp_path)
-    assert (done.code, done.out, done.err) == (0, "", "")

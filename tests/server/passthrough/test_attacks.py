@@ -37,7 +37,7 @@ OLD, NEW = "legacy", "2026-07-28"
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 
 
-async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_while_there_are_two(
+async def test_a_question_without_a_known_call_is_refused_while_two_clients_call(
     home: Path,
 ) -> None:
     arrived, both = asyncio.Event(), asyncio.Event()
@@ -73,7 +73,7 @@ async def test_a_server_that_does_not_say_whose_call_it_asks_for_asks_nobody_whi
         assert ann.asked == []
 
 
-async def test_what_a_server_says_without_a_call_reaches_nobody(home: Path) -> None:
+async def test_messages_of_a_server_outside_of_calls_are_dropped(home: Path) -> None:
     refused: list[Any] = []
 
     async def call(wire: Wire, _arguments: dict[str, Any]) -> Any:

@@ -52,7 +52,7 @@ async def until(holds: Any) -> None:
 
 
 @ERAS
-async def test_results_of_tools_arrive_as_they_came(home: Path, mode: str, legacy: bool) -> None:
+async def test_results_of_tools_arrive_unchanged(home: Path, mode: str, legacy: bool) -> None:
     async with single(home, mode, legacy=legacy) as one:
         mixed = await one.client.call_tool("test_multiple_content_types", {})
         assert [block.type for block in mixed.content] == ["text", "image", "resource"]
@@ -68,7 +68,7 @@ async def test_results_of_tools_arrive_as_they_came(home: Path, mode: str, legac
         assert (caught.value.code, caught.value.error.data) == (-32050, {"tray": 2})
 
 
-async def test_the_front_of_one_server_says_what_the_server_says(home: Path) -> None:
+async def test_the_front_of_one_server_introduces_itself_like_the_server(home: Path) -> None:
     async with single(home, OLD, legacy=True) as one:
         client = one.client
         assert client.server_info is not None
@@ -151,7 +151,7 @@ async def test_a_client_that_cannot_be_asked_is_not(home: Path, legacy: bool) ->
             await client.call_tool(tool, {"message": "?"} if legacy else {})
 
 
-async def test_a_server_whose_questions_are_switched_off_asks_nobody(home: Path) -> None:
+async def test_questions_of_a_server_can_be_switched_off(home: Path) -> None:
     server, _ = build(legacy=True)
     person = Person()
     async with before(home, server, OLD, person, questions=False) as client:
@@ -224,7 +224,7 @@ async def test_changed_lists_are_announced(home: Path, mode: str, legacy: bool) 
 
 
 @ERAS
-async def test_a_watched_resource_is_announced_until_nobody_watches(
+async def test_updates_of_a_resource_are_forwarded_until_it_is_unsubscribed(
     home: Path, mode: str, legacy: bool
 ) -> None:
     uri = "test://watched-resource"
