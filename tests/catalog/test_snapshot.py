@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from catalog.worlds import catalog, definition, listing
+from halflap.catalog import Snapshot
 from halflap.core.errors import ToolNotFoundError
+from halflap.core.values import Tool
+from support import little_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from halflap.catalog import Snapshot
     from halflap.core.values import Listing
 
     Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -51,6 +53,15 @@ def test_a_mistyped_name_finds_the_one_that_was_meant(run: Run, typed: str, mean
 def test_a_miss_on_an_unknown_server_names_the_servers(run: Run) -> None:
     with pytest.raises(ToolNotFoundError, match="echo, down and repo"):
         run(snapshot(ECHO, OTHERS[0])).find("mcp__nope__x", ["echo", "down"])
+
+
+def test_looking_up_unknown_names_among_ten_thousand_tools_costs_little() -> None:
+    names = [f"mcp__server{number % 40}__do_thing_{number}" for number in range(10_000)]
+    whole = Snapshot(tools={name: Tool(name, name.split("__")[1], name, "", {}) for name in names})
+    with little_work(1):
+        for number in range(100):
+            with pytest.raises(ToolNotFoundError):
+                whole.find(f"mcp__server1__do_thnig_{number}_x")
 
 
 def test_a_million_letters_are_not_repeated(run: Run) -> None:
