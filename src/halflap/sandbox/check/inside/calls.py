@@ -6,6 +6,7 @@ import ast
 import builtins
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
@@ -74,7 +75,22 @@ def _read_only(tree: Tree, node: ast.expr) -> ast.expr:
     bound = tree.only_binding(node)
     if bound is None or bound.value is None or not isinstance(node, ast.Name):
         return node
-    return bound.value if all(_only_reads(tree, load) for load in tree.loads[node.id]) else node
+    is_read = all(_only_reads(tree, load) for load in tree.loads[node.id])
+    return bound.value if is_read and not _is_tested(tree, node) else node
+
+
+def _is_tested(tree: Tree, variable: ast.Name) -> bool:
+    """Return whether the program looks at a variable's value: then it may not make the call."""
+    for load in tree.loads[variable.id]:
+        for inner, outer in pairwise([load, *tree.around(load)]):
+            # Its own functions may end the program.
+            is_own = isinstance(outer, ast.Call) and getattr(outer.func, "id", "") in tree.bindings
+            is_test = getattr(outer, "test", None) is inner or inner in getattr(outer, "ifs", ())
+            if is_own or is_test or isinstance(outer, ast.BoolOp | ast.Match):
+                return True
+            if isinstance(outer, ast.stmt):
+                break
+    return False
 
 
 def _only_reads(tree: Tree, load: ast.Name) -> bool:
@@ -93,10 +109,9 @@ def _values(tree: Tree, call: ast.Call, at: ast.AST, value: ast.expr) -> list[tu
     bound, loop = tree.only_binding(value), tree.loop_over(value)
     try:
         if loop is None:
-            known = bound.value if bound and isinstance(bound.value, ast.Constant) else value
-            # A variable that is None is a place to fill in; the program may test for that.
-            is_placeholder = known is not value and getattr(known, "value", None) is None
-            return [] if is_placeholder else [(_json(known), tree.place(at))]
+            if bound and isinstance(value, ast.Name) and not _is_tested(tree, value):
+                value = bound.value if isinstance(bound.value, ast.Constant) else value
+            return [(_json(value), tree.place(at))]
         listed = _read_only(tree, loop.iter)
         if isinstance(listed, ast.List | ast.Tuple | ast.Set) and _is_reached(tree, call, loop):
             return [(_json(one), tree.place(one)) for one in listed.elts]
