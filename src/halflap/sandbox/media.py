@@ -56,8 +56,8 @@ _PICTURES = {
 
 
 def picture_of(value: object) -> Media | None:
-    """Return the picture that a value is: bytes of a picture file, a matplotlib figure, or what Jupyter shows as PNG."""
-    data: Any = value
+    """Return the picture that a value is: a picture file as bytes, a matplotlib figure, or what Jupyter shows as PNG."""
+    data: Any = value.getvalue() if isinstance(value, io.BytesIO) else value
     if hasattr(value, "savefig"):
         file = io.BytesIO()
         value.savefig(file, format="png")

@@ -23,32 +23,39 @@ _MAX_NAME = 200
 
 def call_mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterator[tuple[Place, Verdict]]:
     """Yield the mistakes in a call of a tool; `closed` is whether it takes no other arguments than its schema names."""
+    found = sorted(_mistakes(call, schema, closed=closed))
+    for number, (at, rule, wrong) in enumerate(found, 1):
+        # Once is enough: it may be long.
+        right = f"It takes: {schema.format_compact()}" if number == len(found) else ""
+        yield at, Verdict(True, rule, wrong, right)
 
-    def mistake(at: Place, rule: str, wrong: str) -> tuple[Place, Verdict]:
-        return at, Verdict(True, rule, wrong, f"It takes: {schema.format_compact()}")
 
+def _mistakes(call: ToolCall, schema: ToolSchema, *, closed: bool) -> Iterator[tuple[Place, str, str]]:
+    """Yield place, rule, and what is wrong."""
     unnamed = [one for one in call.arguments if not one.name]
     positional = schema.positional if len(unnamed) == 1 and not call.by_text else None
     if unnamed and not positional:
         # One unnamed argument is for the one parameter that it can be for.
-        yield mistake(call.at, "unnamed-argument", "Tools take keyword arguments only.")
+        yield call.at, "unnamed-argument", "Tools take keyword arguments only."
         return
-    named = {one.name or positional or "": one for one in call.arguments}
     if positional and any(_is_for(schema, positional, value) for value, _ in unnamed[0].values):
         wrong = f"Tools take keyword arguments, not a dict: {call.name}({positional}=…)."
-        yield mistake(call.at, "unnamed-argument", wrong)
+        yield call.at, "unnamed-argument", wrong
         return
+    named = {one.name or positional or "": one for one in call.arguments}
     known = {one.name: one for one in schema.parameters}
     unknown = [name for name in named if name not in known] if closed else []
     for name in unknown:
         wrong = f"{visible(name, _MAX_NAME)} is not an argument of {call.name}. {did_you_mean(name, known)}"
-        yield mistake(named[name].at, "unknown-argument", wrong.rstrip())
+        yield named[name].at, "unknown-argument", wrong.rstrip()
     missing = [name for name, one in known.items() if one.required and name not in named]
     if missing and not call.more and not unknown:
         names = ", ".join(visible(name, _MAX_NAME) for name in missing)
-        yield mistake(call.at, "missing-argument", f"{names}: missing.")
+        yield call.at, "missing-argument", f"{names}: missing."
+    problems: dict[Place, list[str]] = {}
     for at, problem in _problems(call, schema, named):
-        yield mistake(at, "wrong-argument", problem)
+        problems.setdefault(at, []).append(problem)
+    yield from ((at, "wrong-argument", "; ".join(texts)) for at, texts in problems.items())
 
 
 def _is_for(schema: ToolSchema, name: str, value: Any) -> bool:

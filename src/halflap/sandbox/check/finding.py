@@ -72,9 +72,9 @@ def mistakes_text(mistakes: Sequence[Finding]) -> str:
 
 
 def doubts_text(doubts: Sequence[Finding], traceback: str) -> str:
-    """Return the doubts about the lines in a traceback as text; if there are none, all doubts."""
+    """Return the doubts about the lines in a traceback as text."""
     lines_failed = {int(number) for number in _LINE.findall(traceback)}
-    doubts = [one for one in doubts if one.line in lines_failed] or doubts
+    doubts = [one for one in doubts if one.line in lines_failed]
     heading = "The check before the run had doubts about this, which may explain the failure:"
     return "\n".join([heading, *_listed(doubts, _MOST_DOUBTS)]) if doubts else ""
 

@@ -13,7 +13,7 @@ from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
 from halflap.sandbox.check.inside.tree import Tree, is_text
 from halflap.sandbox.functions import PREFIXES
 
-__all__ = ["ignored_calls", "tool_calls", "unbound_names"]
+__all__ = ["ignored_calls", "iterated_results", "tool_calls", "unbound_names"]
 
 _BY_TEXT = "call_tool"
 _CONDITIONAL = (
@@ -171,6 +171,20 @@ def ignored_calls(tree: Tree) -> list[ast.Call]:
         and (tree.is_tool(node) or getattr(node.func, "attr", getattr(node.func, "id", None)) in own)
         and _is_ignored(tree, node)
     ]
+
+
+def iterated_results(tree: Tree) -> Iterator[ast.expr]:
+    """Yield results of `asyncio` functions that are looped over or unpacked, which types alone allow for a future."""
+    for node in tree.nodes:
+        match node:
+            case (
+                ast.For(iter=value) | ast.comprehension(iter=value, is_async=0)
+                | ast.Assign(targets=[ast.Tuple()], value=value)
+            ):  # fmt: skip
+                bound = tree.only_binding(value)
+                match bound.value if bound else value:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"))):
+                        yield value
 
 
 def _is_ignored(tree: Tree, node: ast.Call) -> bool:

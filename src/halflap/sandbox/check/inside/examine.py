@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
-from halflap.sandbox.check.inside.calls import ignored_calls, tool_calls, unbound_names
+from halflap.sandbox.check.inside.calls import ignored_calls, iterated_results, tool_calls, unbound_names
 from halflap.sandbox.check.inside.guards import Guards
 from halflap.sandbox.check.inside.probes import Probes
-from halflap.sandbox.check.inside.reads import COROUTINE, Reads, Record, not_awaited
+from halflap.sandbox.check.inside.reads import AWAITABLE, COROUTINE, Reads, Record, not_awaited
 from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_functions, rewrite
 from halflap.sandbox.check.inside.tree import Tree
 
@@ -120,7 +120,10 @@ class _Examination:
     def _judge(self) -> Iterator[tuple[Any, Verdict]]:
         for call in ignored_calls(self._tree):
             if self._probes.all_are(call, COROUTINE):
-                yield call, not_awaited(ast.unparse(call))
+                yield call, not_awaited(self._tree, call)
+        for result in iterated_results(self._tree):
+            if self._probes.all_are(result, AWAITABLE):
+                yield result, not_awaited(self._tree, result)
         for diagnostic, nodes in self._diagnosed:
             certain = [(_marked(node), self._reads.verdict(node)) for node in self._near(nodes)]
             found = next(((node, verdict) for node, verdict in certain if verdict is not None), None)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["COROUTINE", "Reads", "Record", "not_awaited"]
+__all__ = ["AWAITABLE", "COROUTINE", "Reads", "Record", "not_awaited"]
 
 COROUTINE: Types = ("Coroutine[Any, Any, Any]",)
-_AWAITABLE: Types = ("Awaitable[Any]",)
+AWAITABLE: Types = ("Awaitable[Any]",)
 _OBJECT: Types = ("HalflapObject",)
 _LIST: Types = ("HalflapList[Any]", "Sequence[HalflapObject | HalflapText | HalflapInteger | HalflapNumber]")
 _KINDS: dict[str, tuple[Types, type]] = {
@@ -80,12 +80,12 @@ class Reads:
         """Return what is certainly wrong with a read, or with a value that has to be awaited first."""
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
             # A task can be given attributes; a coroutine cannot. An item of a container may have been awaited since.
-            types = COROUTINE if isinstance(node, ast.Attribute) else _AWAITABLE
+            types = COROUTINE if isinstance(node, ast.Attribute) else AWAITABLE
             is_unawaited = not isinstance(node.value, ast.Subscript) and self._probes.all_are(
                 node.value, types
             )
             judged = self._judge(node, *self._members(node.value))
-            found = not_awaited(_source(node.value)) if is_unawaited else judged
+            found = not_awaited(self._tree, node.value) if is_unawaited else judged
             is_excused = self._guards.may_be_changed(node) or self._guards.is_guarded(node)
             return None if is_excused else found
         parent = self._tree.parents.get(node)
@@ -94,9 +94,9 @@ class Reads:
         if (
             isinstance(node, ast.Name | ast.Call)
             and (is_value or is_call)
-            and self._probes.all_are(node, _AWAITABLE)
+            and self._probes.all_are(node, AWAITABLE)
         ):
-            return not_awaited(_source(node))
+            return not_awaited(self._tree, node)
         return None
 
     def _members(self, value: ast.expr) -> tuple[list[Record], list[str]]:
@@ -174,12 +174,35 @@ def _attribute(read: ast.Attribute, records: list[Record], kinds: list[str]) -> 
     return Verdict(True, "no-attribute", wrong, right)
 
 
-def not_awaited(what: str) -> Verdict:
-    """Return the verdict on a call, or a value, without `await`."""
-    called, bracket, _ = what.partition("(")
-    wrong = f"`{called}(…)`" if bracket else f"`{what}`" if what else "the value"
-    right = f"Write `await {called}(…)`." if bracket else "Write `await` before the call that it comes from."
-    return Verdict(True, "not-awaited", f"Missing `await` before {wrong}: the call is never made.", right)
+def not_awaited(tree: Tree, value: ast.expr) -> Verdict:
+    """Return the verdict on a call, or a value that comes from one, without `await`."""
+    bound = tree.only_binding(value)
+    call = bound.value if bound and isinstance(bound.value, ast.Call) else value
+    if not isinstance(call, ast.Call):
+        wrong = f"Missing `await` before {_code(value)}: the call is never made."
+        return Verdict(True, "not-awaited", wrong, "Write `await` before the call that it comes from.")
+    called, part = f"{_source(call.func) or '…'}(…)", _awaited_part(tree, call)
+    if part:
+        wrong = f"`await` applies to all of `{called}{part}`, but only the call can be awaited."
+        return Verdict(True, "not-awaited", wrong, f"Write `(await {called}){part}`.")
+    place = "" if call is value else f" in line {call.lineno}"
+    is_started = called.startswith("asyncio.")
+    wrong = f"Missing `await` before `{called}`{place}: {'there is no result yet' if is_started else 'the call is never made'}."
+    right = f"Write `await {called}`."
+    function = tree.function_around(call)
+    if isinstance(function, ast.FunctionDef):
+        right += f" Make `{function.name}` an `async def`, and await its calls."
+    return Verdict(True, "not-awaited", wrong, right)
+
+
+def _awaited_part(tree: Tree, call: ast.Call) -> str:
+    """Return `["a"]` for the call in `await call()["a"]`."""
+    whole: ast.AST = call
+    while isinstance(parent := tree.parents[whole], ast.Subscript | ast.Attribute) and parent.value is whole:
+        whole = parent
+    if whole is call or not isinstance(parent, ast.Await):
+        return ""
+    return ast.unparse(whole).removeprefix(ast.unparse(call))[:_MAX_SHOWN]
 
 
 def _is_slip(key: str, known: str) -> bool:

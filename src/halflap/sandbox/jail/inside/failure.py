@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from traceback import TracebackException
+from traceback import TracebackException, extract_tb
 from types import CoroutineType, TracebackType
 from typing import Any
 
@@ -31,6 +31,9 @@ _HINTS: list[tuple[type[BaseException], str, str]] = [
     # Where asyncio needs a coroutine, it says "a coroutine was expected", which is something else.
     (TypeError, r"""['"]coroutine['"]|(type|not|to) coroutine\b|coroutine found""", NOT_AWAITED),
     (AttributeError, "'coroutine' object", NOT_AWAITED),
+    (TypeError, r"(unhashable type: 'list'|awaitable is required)\n.*gather\(",
+     "asyncio.gather() takes calls, not a list of them: write `*` before the list."),
+    (TypeError, "Object of type Media", "An image, a sound or a resource has no JSON: its bytes are in .data, and show() shows it."),
     (TypeError, "the JSON object must be str",
      "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."),
     (SyntaxError, "'return' outside function",
@@ -38,7 +41,7 @@ _HINTS: list[tuple[type[BaseException], str, str]] = [
     (SyntaxError, r"outside (of an )?async(hronous)? function",
      "Only an `async def` can await: write it for the function around this line, and `await` where it is called."),
 ]  # fmt: skip
-"""What Python says of mistakes that are usual here, and what to do about them."""
+"""Common mistakes, by Python's message and the line of the program that failed, and what to do about them."""
 
 
 def show_source(source: str) -> None:
@@ -113,7 +116,10 @@ def _with_causes(first: TracebackException) -> Iterator[TracebackException]:
 
 def _hint(error: BaseException, source: str, results: Mapping[str, Any]) -> str | None:
     try:
-        text = str(error)
+        lines = [
+            frame.line for frame in extract_tb(error.__traceback__) if frame.filename == FILE and frame.line
+        ]
+        text = "\n".join([str(error), *lines[-1:]])
         for kind, message, hint in _HINTS:
             if isinstance(error, kind) and re.search(message, text):
                 return hint
@@ -144,8 +150,8 @@ def _module_hint(name: str, source: str) -> str:
     # A module of a large package may be missing.
     wanted = name if package in sys.modules else package
     return (
-        "Programs have Python's standard library, and tools, which need no import. For another package, the user can "
-        f"install it where Halflap is installed, and add {wanted!r} to `execution.modules` in the configuration."
+        "Programs have Python's standard library and no network; tools need no import. A package that works without network and "
+        f"files can be installed by the user where Halflap is, and added to `execution.modules` (here {wanted!r})."
     )
 
 
@@ -157,10 +163,22 @@ def _value_hint(
         if isinstance(error.obj, dict) and error.name in error.obj:
             return f"The value is a dict: write [{error.name!r}] instead of .{error.name}."
         return _describe_value(error.obj, error.name)
-    read = _failing_read(source, trace) if isinstance(error, KeyError | TypeError | IndexError) else None
-    if read is None:
-        return None
+    failed = _failing_node(source, trace) if isinstance(error, KeyError | TypeError | IndexError) else None
+    if isinstance(failed, ast.Call):
+        given = (_find(one, trace, results)[0] for one in failed.args)
+        one = next((value for value in given if isinstance(value, dict)), None)
+        return None if one is None else f"An argument is a dict; keys: {listed(list(one))}"
+    return None if failed is None else _read_hint(error, failed, trace, source, results)
+
+
+def _read_hint(
+    error: BaseException, read: ast.Subscript, trace: TracebackType, source: str, results: Mapping[str, Any]
+) -> str | None:
+    """Return what a read by key or index looked into."""
     value, where = _find(read.value, trace, results)
+    if isinstance(value, str) and (looped := _looped_dict(source, read.value, trace, results)) is not None:
+        lists = [key for key, inner in looped.items() if isinstance(inner, list)]
+        return f"A loop over a dict goes through its keys. Lists in it: {listed(lists)}"
     if isinstance(value, dict):
         key = error.args[0] if isinstance(error, KeyError) else None
         # If it has the key, it is another value than the one that failed.
@@ -172,16 +190,29 @@ def _value_hint(
     return is_none if value is None else _describe_value(value)
 
 
-def _failing_read(source: str, trace: TracebackType) -> ast.Subscript | None:
-    """Return the `a[b]` that failed, if it is one of the program's."""
+def _failing_node(source: str, trace: TracebackType) -> ast.Subscript | ast.Call | None:
+    """Return the `a[b]` or the call that failed, if it is one of the program's."""
     if trace.tb_frame.f_code.co_filename != FILE:
         return None
     position = next(islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None))
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Subscript) and position == (
+        if isinstance(node, ast.Subscript | ast.Call) and position == (
             node.lineno, node.end_lineno, node.col_offset, node.end_col_offset,
         ):  # fmt: skip
             return node
+    return None
+
+
+def _looped_dict(
+    source: str, variable: ast.expr, trace: TracebackType, results: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the dict that a loop with this variable goes through."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.For | ast.comprehension) and ast.unparse(node.target) == ast.unparse(
+            variable
+        ):
+            value, _ = _find(node.iter, trace, results)
+            return value if isinstance(value, dict) else None
     return None
 
 
