@@ -163,5 +163,6 @@ def test_huge_catalogues_of_one_server_stay_bounded() -> None:
             for name in names
         )
     )
-    assert len(list(graph.edges())) == len(names) * (len(names) - 1)
+    # Of the tools that could fill a parameter, the best five are kept.
+    assert len(list(graph.edges())) == len(names) * min(5, len(names) - 1)
     assert all(len(edge.links) <= 3 * 600 for edge in graph.edges())
