@@ -65,12 +65,16 @@ async def serving(
     client: dict[str, Any] | None = None,
     **more: Any,
 ) -> AsyncIterator[Served]:
-    """Serve the programs in `folder/programs` with a model that answers so."""
+    """Serve the programs in `folder/programs` with a model that answers so.
+
+    As in `halflap serve`, nothing is prepared before the first request.
+    """
     with chatting(say) as chat:
         config = saved.settings(folder / "programs", chat, **more)
         found = replace(await asyncio.to_thread(Config.from_mapping, config), data_dir=folder / "data")
-        async with (
-            Gateway.open(found, servers=servers) as gateway,
-            Client(Front(gateway).server, **(client or {})) as connected,
-        ):
-            yield Served(gateway, connected, chat)
+        gateway = Gateway(found, servers)
+        try:
+            async with Client(Front(gateway).server, **(client or {})) as connected:
+                yield Served(gateway, connected, chat)
+        finally:
+            await gateway.close()

@@ -21,6 +21,7 @@ from halflap.workflows.run.check import check_runnable
 from halflap.workflows.yawl import read_yawl, write_yawl
 from support import shared_data
 from workflows.nets import described_nets
+from workflows.timed import optimize
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Net
@@ -121,6 +122,20 @@ def test_xpath_is_kept_as_text_and_the_branch_is_free() -> None:
     with pytest.raises(WorkflowError) as refused:
         check_runnable(net, {})
     assert any("'a'" in one.message and "XPath" in one.message for one in refused.value.problems)
+
+
+def test_an_optimised_branch_keeps_its_xpath() -> None:
+    """The condition between the choice and the task is removed, so the branch leads elsewhere."""
+    text = small(
+        '<condition id="c"><flowsInto><nextElementRef id="b"/></flowsInto></condition>'
+        '<task id="b"><name>B</name><flowsInto><nextElementRef id="o"/></flowsInto></task>',
+        flow='<isDefaultFlow/></flowsInto><flowsInto><nextElementRef id="c"/><predicate>/N/x = 1</predicate>',
+    )
+    found = read_yawl(text)
+    better = optimize(found.net, "behavioral", engine="beam").net
+    assert "c" not in better.conditions
+    assert [(one.text, one.at) for one in better.kept] == [("/N/x = 1", "a -> b")]
+    assert "<predicate>/N/x = 1</predicate>" in write_yawl(replace(found, nets={"N": better}))
 
 
 def test_the_older_form_is_read() -> None:

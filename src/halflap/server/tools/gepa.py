@@ -49,7 +49,8 @@ def _reflection(gateway: Gateway, client: Client) -> Reflect | None:
 
     async def reflect(question: str, deadline: float) -> str:
         context = replace(client.on_behalf(), deadline=deadline)
-        return await gateway.parts.dspy.ask("workflow_reflection", INSTRUCTIONS, question, context)
+        parts = await gateway.prepare()
+        return await parts.dspy.ask("workflow_reflection", INSTRUCTIONS, question, context)
 
     return reflect
 

@@ -154,16 +154,21 @@ class _Builder:
         tasks = {name: self.tasks[name] for name in (*net.tasks, *self.tasks) if name in self.tasks}
         conditions = {name: one for name, one in net.conditions.items() if name in self.steps}
         flows = self.listed_flows()
+        # What was kept of a branch stays with it where it leads elsewhere now.
+        moved = {
+            net.flows[one.rank].key: f"{source} -> {target}"
+            for (source, target), one in self.flows.items()
+            if one.rank >= 0 and one.flows == 1
+        }
+        kept = [replace(one, at=moved.get(one.at, one.at)) for one in net.kept]
         known = {*tasks, *conditions, "", *(flow.key for flow in flows)}
-        lost = dict.fromkeys(
-            f"Dropped with {one.at!r}: {one.name}." for one in net.kept if one.at not in known
-        )
+        lost = dict.fromkeys(f"Dropped with {one.at!r}: {one.name}." for one in kept if one.at not in known)
         return replace(
             net,
             tasks=tasks,
             conditions=conditions,
             flows=flows,
-            kept=tuple(one for one in net.kept if one.at in known),
+            kept=tuple(one for one in kept if one.at in known),
             notes=(*net.notes, *lost),
         )
 
