@@ -41,7 +41,7 @@ _LARGE_RUN = 262_144
 """Larger runs are redacted in the background, which may take seconds."""
 _COMMIT_SECONDS = 5.0
 _COMMIT_SECONDS_WHILE_FAILING = 0.25
-_PROCESS_GONE = "The process that ran it ended before it did: it was killed, or the machine went down."
+_PROCESS_GONE = "Its process ended first: it was killed, or the machine went down."
 
 
 def new_id() -> str:

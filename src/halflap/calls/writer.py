@@ -162,7 +162,7 @@ class Writer:
                 return
             count += len(batch)
         if count:
-            logger.warning("%d records that waited in %s are in the store now.", count, journal.file)
+            logger.warning("%d records from %s were written to the store.", count, journal.file)
 
     async def _to_store(self, records: Sequence[AnyRecord], *, is_late: bool = False) -> bool:
         # A record may be there as begun and as ended: the later one counts.

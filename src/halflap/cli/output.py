@@ -196,7 +196,7 @@ def describe_sign_in(row: Mapping[str, Any]) -> str:
 
 
 def warn_about_servers(gateway: Gateway, server: str | None = None) -> None:
-    """Note that there are no servers, or which are not available."""
+    """Print which servers are not available, or that none is configured."""
     if not gateway.config.servers:
         from halflap.gateway import NO_SERVER_ADVICE
 

@@ -406,7 +406,7 @@ class ServerEntry(Section):
     )
     disabled: Flag = setting(False, "Don't use the server. Its variables are not expanded.")
     enabled: Flag = setting(True, "The opposite of `disabled`.")
-    protocol: Protocol = setting("auto", "The generation of MCP that it speaks.")
+    protocol: Protocol = setting("auto", "Which generation of MCP it speaks.")
     start_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.start_timeout_seconds`.")
     call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.call_timeout_seconds`.")
     max_call_timeout_seconds: Seconds | None = setting(None, "Overrides `upstream.max_call_timeout_seconds`.")

@@ -120,8 +120,12 @@ class ServerNotFoundError(UsageError):
     code = "server-not-found"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
+        from halflap.core.suggest import did_you_mean  # noqa: PLC0415 -- takes 10 ms to import
+
         servers = f"The servers are: {', '.join(known)}." if known else "No server is configured."
-        super().__init__(f"There is no server named {quote(name)}. {servers}")
+        super().__init__(
+            f"There is no server named {quote(name)}. {did_you_mean(name, known, otherwise=servers)}"
+        )
 
 
 class RunNotFoundError(HalflapError):

@@ -73,7 +73,7 @@ class Composer:
         wanted = [one.strip() for one in ([want] if isinstance(want, str) else want or ()) if one.strip()]
         goal = (goal or "").strip()
         if not goal and not wanted:
-            raise UsageError("Give `want`, the name of a tool or field, or `goal`, words to search for.")
+            raise UsageError("Set `want` to a tool or field, or `goal` to words to search for.")
         if limit is not None and not 1 <= limit <= MAX_SUGGESTIONS:
             raise UsageError(f"`limit` must be from 1 to {MAX_SUGGESTIONS}, not {limit}.")
         graph = await self.graph()
@@ -98,10 +98,10 @@ class Composer:
             return named[0]
         if len(named) > 1:
             raise UsageError(
-                f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Give the whole name of one."
+                f"Several servers have a tool {name!r}: {', '.join(sorted(named)[:5])}. Use the full name."
             )
         self.policy.admit(self.catalog.known(name), self.catalog.snapshot, self.profile)
-        raise UsageError(f"{name!r} is not in the graph yet. Ask again.")
+        raise UsageError(f"{name!r} is not in the graph yet. Try again.")
 
     async def _catch_up(self) -> None:
         """Wait until all tools are listed, and everything answered so far has been learned from."""

@@ -2,7 +2,7 @@
 
 In this order: the user's settings and the server's annotations, as far as they are believed (`Ports.changes`); then the
 first verb of the tool's name and the first word of its description, against a list of common verbs; otherwise it may
-change something. A word that stands for a change is always believed; both places have to agree that a tool only reads.
+change something. A word for a change is always believed; a tool only reads if both places agree.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def may_change(ports: Ports) -> bool:
 
 
 def destroys(ports: Ports) -> bool:
-    """Return whether a tool takes something away: its server or the user says so, or the verb of its name does."""
+    """Return whether a tool removes something, according to the user, its server or its verb."""
     if ports.is_destructive:
         return True
     return ports.changes is not False and subject_of(ports.name).destroys
@@ -44,9 +44,9 @@ class Changed(NamedTuple):
     """The object that a change is about."""
 
     keys: frozenset[Path]
-    """The slots that say which object it is."""
+    """The slots that identify the object."""
     things: frozenset[Words]
-    """What it is; empty for what makes something new or takes something away, since that changes no values."""
+    """The object; empty if something is created or removed, since that changes no values."""
 
     def has(self, slot: Slot, source: Ports, path: Path) -> bool:
         """Return whether a value that the change would be given is one that its own object already has.

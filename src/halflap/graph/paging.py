@@ -1,4 +1,4 @@
-"""Pages: how a result leads to the next one, and what tells that there is more.
+"""Paging: how to get the next page of a result, and how to know whether there is one.
 
 Three ways are known. A result holds a cursor, or the address of the next page, that a parameter takes. A parameter takes
 a page number or an offset, and the result tells how many items or pages there are, or whether more follow. A parameter
@@ -29,10 +29,10 @@ _CURSORS = _phrases(
     "cursor, token, marker, bookmark, continuation, continuation token, skiptoken, skip token, evaluated key, key, after, "
     "offset, state"
 )
-"""What leads to the next page, without the words below."""
+"""Names of cursors, without the words below."""
 _ONWARD = _phrases("next, page, pagination, paging, start, starting, end, exclusive, last")
 _LEADS = _phrases("next, end, last, continuation, cursor, bookmark, marker, after, skiptoken")
-"""A field leads on only if it has one of these words."""
+"""A field is a cursor for the next page only if it has one of these words."""
 _PAGE_NUMBERS = _phrases("page, page number, page index")
 _OFFSETS = _phrases("offset, skip, start index, start at, start offset, from, start")
 _SIZES = _phrases(
@@ -47,7 +47,7 @@ _DONE = _phrases("is last, last, is last page, done, is done")
 _AROUND = _phrases(
     "meta, metadata, response metadata, pagination, paging, page, page info, cursor, url, next, info, total"
 )
-"""Objects that hold what tells about the page around them."""
+"""Objects with facts about the page that contains them."""
 _NEXT = ({"next"}, {"next", "url"}, {"next", "page"}, {"next", "page", "url"})
 
 Tells = Literal["next", "items", "pages", "more", "done"]
@@ -64,7 +64,7 @@ class Pages:
     source: Path
     target: Path
     tells: Tells
-    """What `source` is."""
+    """What `source` means."""
     lists: tuple[Path, ...]
     """The arrays that grow page by page, the one that counts first."""
     last: Path = ()
@@ -72,14 +72,14 @@ class Pages:
     first: int = 0
     """The number of the first page, or of the first item."""
     ends: tuple[Path, bool] | None = None
-    """What tells beside a cursor that no page follows, and its value then."""
+    """The flag that marks the last page, and its value there."""
     may_be_address: bool = False
     """Whether the cursor may be the address of the next page, with the parameter in its query."""
 
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """A place that tells that a result is only a part."""
+    """A place that shows that a result is incomplete."""
 
     tells: Tells
     path: Path
@@ -115,7 +115,7 @@ def pages_of(ports: Ports) -> Pages | None:
 
 
 def more_of(ports: Ports) -> tuple[More, ...]:
-    """Return what tells that a result is only a part, if its pages cannot be asked for."""
+    """Return what shows that a result is incomplete, if its other pages cannot be requested."""
     lists, main = _lists(ports), main_list(ports)
     is_paged = any(takes_page(one.path) for one in ports.slots)
     told = [(place, tells) for place, tells in _told(ports, main) if lists and _is_about(place.path, lists)]
@@ -131,7 +131,7 @@ def more_of(ports: Ports) -> tuple[More, ...]:
 
 
 def _told(ports: Ports, main: Path | None) -> list[tuple[Place, Tells]]:
-    """Return what places outside of all lists say of a page."""
+    """Return the facts about the page at places outside of lists."""
     places = (one for one in ports.places if one.path and all(step.kind == "key" for step in one.path))
     return [(one, tells) for one in places if (tells := _tells(one, main)) is not None]
 
@@ -147,7 +147,7 @@ def _lists(ports: Ports) -> tuple[Path, ...]:
 
 
 def main_list(ports: Ports) -> Path | None:
-    """Return the list that a tool is asked for: the only one, or the one named after its thing or after nothing."""
+    """Return the list that a tool exists for: the only one, or the one named after its entity or without a telling name."""
     lists = _lists(ports)
     if not lists:
         inner = [one.path[0] for one in ports.places if one.path]
@@ -228,7 +228,7 @@ def _name(path: Path) -> str:
 
 
 def _core(words: Words) -> str:
-    """Return what leads on, without the words that say that it does."""
+    """Return the kind of cursor, without the words for `next`."""
     return phrase(tuple(one for one in words if one not in _ONWARD))
 
 
@@ -288,7 +288,7 @@ def _closeness(place: Place, slot: Slot) -> int:
 
 
 def _is_about(path: Path, lists: tuple[Path, ...]) -> bool:
-    """Return whether a place tells about the page that some lists are on: it is beside or around them."""
+    """Return whether a place is about the page of some lists: it is beside or around them."""
     around = path[:-1]
     while around and _name(around) in _AROUND:
         around = around[:-1]

@@ -35,7 +35,7 @@ _MAX_PARTS = 1_000
 """Keys read of one schema. Doubling it finds links in deeper results, and takes twice the time and memory."""
 _MAX_DEPTH = 10
 _TAKEN = frozenset({"string", "number", "integer", "boolean", "any", "cut", "recursive", "values", "object"})
-"""Kinds of values that are taken as they are; arrays are looped over."""
+"""Kinds of values that are passed as they are; arrays are looped over."""
 _MAX_CACHED = 4_000
 _STRING = Type("string")
 _OPEN = frozenset({"any", "cut", "recursive"})
@@ -50,7 +50,7 @@ class Place(NamedTuple):
     """Its type as far as it matters for links."""
     description: str = ""
     is_optional: bool = False
-    """Whether it, or what it is in, may be missing or null although others beside it may not."""
+    """Whether it, or the object around it, may be missing or null although its neighbours may not."""
     declared: bool = True
     """Whether the server declares it; otherwise it was learned from results."""
 
@@ -158,7 +158,7 @@ def ports_of(
 
 
 def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
-    """Return the keys of an object that is taken; the only possible value of one is its default."""
+    """Return the keys of an object parameter; a key with one possible value has that as its default."""
     return tuple(
         replace(one, has_default=True, default=one.type.values[0])
         if one.required
@@ -171,7 +171,7 @@ def _taken(objects: Sequence[Type]) -> tuple[Field, ...]:
 
 
 def _slots(field: Field) -> Iterator[Slot]:
-    """Yield what a value can be put into, breadth-first: a key itself unless it is an array, and all inside it."""
+    """Yield the slots for values, breadth-first: a key itself unless it is an array, and all keys inside it."""
     todo: deque[tuple[Type, Path, Field, bool]] = deque([(field.type, (key(field.name),), field, False)])
     made = 0
     while todo and made < _MAX_PORTS:
@@ -235,7 +235,7 @@ def _read(schema: Mapping[str, Any]) -> Outputs:
 
 
 def _refined(declared: Place, learned: Place) -> Place:
-    """Take from a learned place what the declaration leaves open."""
+    """Complete a declared place with what was learned."""
     said = declared.type
     if said.kind in _OPEN:
         return declared._replace(type=learned.type, form=learned.form)
@@ -303,7 +303,7 @@ def _others(part: _Part, objects: list[Type], arrays: list[Type]) -> Iterator[_P
 
 
 def follow(kind: Type | None, step: Step) -> tuple[Type | None, bool]:
-    """Return the type one step further, and whether that may be missing or null although what it is in is there."""
+    """Return the type one step further, and whether it may be missing or null in a value that exists."""
     parts = [] if kind is None else _parts_of(kind)
     objects = [one for one in parts if one.kind == "object"]
     inner: Type | None = None

@@ -1,4 +1,4 @@
-"""Whether a value of one type can go where another is asked for; if it cannot, no evidence makes a link."""
+"""Whether a value of one type can fill a parameter of another; if not, no evidence makes a link."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME_FORMAT = {
 _DISJOINT = frozenset(
     ("date-time", "date", "time", "duration", "uuid", "email", "uri", "ipv4", "ipv6", "hostname")
 )
-"""Formats of which no text has two; others may be names for much the same."""
+"""Formats that exclude each other; others may overlap."""
 _MAX_FIELDS = 60
 _MAX_VALUES = 200
 _MAX_DEPTH = 3
@@ -31,12 +31,12 @@ _MAX_DEPTH = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """What matters of a type here, without null: a missing value goes nowhere."""
+    """The part of a type that matters here, without null: a missing value is never passed on."""
 
     kinds: frozenset[str]
     format: str | None = None
     values: frozenset[tuple[str, Any]] | None = None
-    """All that it may be, if that is enumerated."""
+    """All possible values, if they are enumerated."""
     fields: tuple[tuple[str, bool, Form], ...] = ()
     """The keys of an object: name, whether it is required, what it is."""
     closed: bool = False
@@ -109,7 +109,7 @@ def _conflict(given: Form, asked: Form) -> str:
     if not fitting:
         return f"{_list(given.kinds)} is no {_list(asked.kinds)}"
     if given.values is not None and asked.values is not None:
-        # A call that is refused now and then is no use.
+        # A call that is sometimes refused is useless.
         refused = sorted(repr(value) for _, value in given.values - asked.values)
         return f"it may be {refused[0][:80]}, which is not accepted" if refused else ""
     formats = {given.format, asked.format}
@@ -119,7 +119,7 @@ def _conflict(given: Form, asked: Form) -> str:
 
 
 conflict = lru_cache(maxsize=1 << 15)(_conflict)
-"""Return why no value of the one form can go where the other is asked for; empty if it can."""
+"""Return why no value of one type can fill the other; empty if it can."""
 
 
 def conversion(given: Form, asked: Form) -> Conversion | None:

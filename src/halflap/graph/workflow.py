@@ -88,7 +88,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A filter: only those items of a loop count that hold a value from `have`."""
+    """A filter: only the items of a loop with a value from `have` count."""
 
     given: Given
     axis: Axis
@@ -112,7 +112,7 @@ class Task:
     matches: tuple[Match, ...] = ()
     paginates: Pages | None = None
     more: tuple[More, ...] = ()
-    """What tells that a result is only a part, where all of it is needed."""
+    """What shows that a result is incomplete, where all of it is needed."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class Workflow:
     wanted: tuple[Wanted, ...]
     cost: float
     unused: tuple[tuple[str, str], ...] = ()
-    """What is in `have` and goes nowhere: the name, and why."""
+    """Values in `have` that are not used: the name, and why."""
     order: dict[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -178,12 +178,12 @@ class Workflow:
         )
 
     def links(self) -> Iterator[Given]:
-        """Yield everything that goes from one step to another."""
+        """Yield all data flow between steps."""
         for task in self.tasks:
             yield from (one for one in task.arguments if one.origin == "step")
 
     def crossings(self, task: Task) -> list[dict[str, str]]:
-        """Return what goes into a step from another server."""
+        """Return the data that a step gets from another server."""
         return [
             {"from": server, "to": task.ports.server, "argument": slot_text(one.slot)}
             for one in task.arguments

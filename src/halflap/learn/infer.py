@@ -185,7 +185,7 @@ class Observer:
         digests: Digests,
         level: int,
     ) -> None:
-        """Observe what is in arrays or objects, in parts, since one may have millions of values."""
+        """Observe the items of arrays or objects, in parts, since there may be millions."""
         if place is None:
             return
         values = chain.from_iterable(collections)
@@ -218,7 +218,7 @@ def _slice(digests: Digests, start: int, stop: int) -> Digests:
 
 
 def _repeated(digests: Digests, collections: Sequence[Collection[Any]]) -> Digests:
-    """Return the digests of what is in collections."""
+    """Return the digests of the items of collections."""
     if isinstance(digests, int):
         return digests
     return cache(lambda: list(chain.from_iterable(map(repeat, digests(), map(len, collections)))))

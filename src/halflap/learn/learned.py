@@ -1,4 +1,4 @@
-"""What was learned of one tool, and the results of many tools on their way to be observed."""
+"""What was learned about one tool, and a queue of results to observe."""
 
 from __future__ import annotations
 

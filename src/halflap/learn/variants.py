@@ -1,4 +1,4 @@
-"""What the objects at a place are: a record, a map, or one of several variants that a tag tells apart."""
+"""What the objects at a place are: a record, a map, or one of several variants, distinguished by a tag."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Objects(NamedTuple):
 
 
 def objects_of(place: Place) -> Objects:
-    """Tell the objects at a place apart by their tags, where objects with different tags differ."""
+    """Group the objects at a place by tag, where objects with different tags differ."""
     found: list[Variant] = []
     for tag in sorted(place.records, key=lambda tag: _rank(place.records, tag)):
         record = place.records[tag]

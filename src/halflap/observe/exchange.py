@@ -155,10 +155,9 @@ def _validated(data: Any) -> _Export:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ShapeError(
-            f"This is not an export of `halflap schema export`, or it is damaged: {where}: "
-            f"{visible(first['msg'], _MAX_NAME)}. {_NOTHING_IMPORTED}"
-        ) from error
+        damage = f", or it is damaged: {where}: {visible(first['msg'], _MAX_NAME)}" if where else ""
+        message = f"This is not an export of `halflap schema export`{damage}. {_NOTHING_IMPORTED}"
+        raise ShapeError(message) from error
 
 
 def _read_shapes(entry: _Learned) -> tuple[ToolKey, Learned]:

@@ -88,7 +88,7 @@ class GraphSync:
             if self._uses_lineage:
                 self._lineage = Lineage.sum((await self._store.lineage()).values())
         except StoreError as error:
-            logger.warning("%s The graph does without lineage and latencies.", error)
+            logger.warning("%s Links are computed without lineage and latencies.", error)
 
     async def _update(self) -> None:
         """Update the graph where the catalogue or what is known has changed."""

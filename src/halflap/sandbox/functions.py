@@ -41,8 +41,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
 NO_FILES = (
-    "Programs have no files, network or processes: data comes from tools, and leaves by print() and show(), which shows "
-    "pictures."
+    "Programs have no files, network or processes: get data from tools, print() text, and show() images."
 )
 NOT_AWAITED = "The value is a call that was not awaited: write `await` before it."
 _CALL_TOOL = "call_tool() takes a tool's name and its arguments: call_tool('name', {'key': value}) or call_tool('name', key=value)."
@@ -126,7 +125,7 @@ def _tool(send: Callable[..., Any], name: str, signature: str, positional: str |
 
 
 def disguise(function: Any, name: str) -> None:
-    """Give a function this name in the tracebacks that a program prints, and hide our file."""
+    """Rename a function, so that tracebacks show this name and not our file."""
     code = function.__code__
     function.__code__ = code.replace(co_filename="<tool>", co_name=name, co_qualname=name)
     function.__name__ = function.__qualname__ = name

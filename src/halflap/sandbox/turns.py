@@ -69,7 +69,7 @@ class Turns:
         self._assign()
 
     def _assign(self) -> None:
-        """Give free places to those who wait."""
+        """Pass free places to the waiting."""
         while (free := self._places - self._held.total()) > 0:
             eligible = [one for one in self._waiting if self._may_hold_one_more(one, free)]
             chosen = min(eligible, key=lambda one: self._held[one.principal], default=None)

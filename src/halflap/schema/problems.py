@@ -215,7 +215,7 @@ _EXPECTATIONS: dict[type[jsonschema_rs.ValidationErrorKind], Callable[[Any], str
     _Kind.Constant: lambda kind: literal(kind.expected_value),
     _Kind.Required: lambda kind: f"the key {key(kind.property)}",
     _Kind.OneOfMultipleValid: lambda kind: (
-        f"what fits one choice alone, not {kind.context.count([])} of them"
+        f"a value that matches exactly one choice, not {kind.context.count([])}"
     ),
     _Kind.FalseSchema: lambda _: "nothing here",
     _Kind.AdditionalItems: lambda _: "no further items",

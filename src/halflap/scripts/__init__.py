@@ -5,7 +5,7 @@ tools). Scripts run only in the sandbox, with the permissions and the deadline o
 """
 
 from halflap.scripts.definition import Definition, read_definition
-from halflap.scripts.folder import Script, ScriptFolder, decode, read_file
+from halflap.scripts.folder import Script, ScriptFolder, decode
 from halflap.scripts.scripts import ScriptResult, Scripts
 
 __all__ = [
@@ -16,5 +16,4 @@ __all__ = [
     "Scripts",
     "decode",
     "read_definition",
-    "read_file",
 ]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from halflap.core.errors import ScriptError
-from halflap.core.files import read_limited
 from halflap.core.folder import ToolFolder
 from halflap.scripts.definition import Definition, read_definition
 
@@ -29,14 +27,6 @@ class ScriptFolder(ToolFolder[Script]):
     def parse(self, name: str, data: bytes) -> Script:
         code = decode(data)
         return Script(name, code, read_definition(code))
-
-
-def read_file(path: Path) -> str:
-    """Read a program file; follow links, refuse special and large files."""
-    try:
-        return decode(read_limited(path, _MAX_BYTES, regular=True)[0])
-    except OSError as error:
-        raise ScriptError(f"it can't be read: {error.strerror}.") from None
 
 
 def decode(data: bytes) -> str:

@@ -164,7 +164,7 @@ class TraceStore(Database):
             found = _runs_like(transaction, condition, identifier, principal)
         if len(found) > 1:
             names = join([run.id for run in found], limit=_MAX_SUGGESTED)
-            raise UsageError(f"{identifier!r} fits several runs, {names}. Give more of it.")
+            raise UsageError(f"{identifier!r} matches several runs: {names}. Use more of its characters.")
         return found[0] if found else None
 
     # Statistics

@@ -174,7 +174,7 @@ def _with_log(failure: Failure, server: ServerConfig, log: ServerLog) -> Failure
     shown = explaining_lines(log.recent(_LINES_READ))
     end = "It wrote nothing to stderr."
     if shown:
-        end = f"Its log (whole: `halflap doctor --log`): {' | '.join(shown)}"
+        end = f"Its log (`halflap doctor --log` shows more): {' | '.join(shown)}"
     return Failure(failure.trouble, f"{failure.message} {end}")
 
 

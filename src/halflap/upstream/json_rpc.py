@@ -14,7 +14,7 @@ from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
 if TYPE_CHECKING:
     import httpx2
 
-MALFORMED = "it answered something that is not the protocol"
+MALFORMED = "its answer is not MCP"
 _UNREADABLE = "its answer cannot be read: it is nested too deeply or has a number with too many digits"
 _TOO_MANY = f"its answer cannot be read: it has more than {MAX_PARTS:,} values. Ask for less, or for a page."
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')

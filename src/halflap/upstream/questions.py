@@ -171,7 +171,7 @@ def _check_supported(request: Mapping[str, Any], capabilities: Mapping[str, Any]
         raise ClientRefusedError(types.METHOD_NOT_FOUND, f"The client does not support {method}.")
     params = request.get("params")
     mode = params.get("mode", "form") if isinstance(params, dict) else "form"
-    # Without a mode, a form is meant.
+    # The default mode is a form.
     modes = [one for one in ("form", "url") if isinstance(declared, dict) and declared.get(one) is not None]
     if method == ELICIT and mode not in (modes or ["form"]):
         raise ClientRefusedError(types.INVALID_PARAMS, f"The client does not support elicitation by {mode}.")

@@ -159,7 +159,7 @@ class Session(ClientSession):
                 return raw
             questions = raw.get("inputRequests") or {}
             if not self.is_modern or not _are_questions(questions):
-                message = "it asked for input in a form that is not the protocol's"
+                message = "it asked for input in a form that MCP does not have"
                 raise MCPError(types.INTERNAL_ERROR, message)
             takes_questions = forwarded is not None and forwarded.takes_questions
             if takes_questions and self._questions.can_forward(questions, pending):

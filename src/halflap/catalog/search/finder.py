@@ -45,7 +45,7 @@ class Finder:
     async def search(self, query: str, limit: int, server: str | None) -> list[Hit]:
         """Return the best matches, best first."""
         if not query.strip():
-            raise UsageError("The query is empty. Say what the tool should do, or its name.")
+            raise UsageError("The query is empty. Describe what the tool should do, or name it.")
         if limit < 1:
             raise UsageError(f"The limit must be at least 1, not {limit}.")
         snapshot = self._catalog.snapshot

@@ -221,7 +221,7 @@ def explain(
         text = pages[page].read_text(encoding="utf-8")
         invocation.show({"page": page, "text": text}, [_plain(text)])
     else:
-        near = did_you_mean(asked, [*texts, *pages], otherwise="`halflap explain` lists them.")
+        near = did_you_mean(asked, {**texts, **pages}, otherwise="`halflap explain` lists them.")
         raise UsageError(f"There is no code or page {topic!r}. {near}")
 
 

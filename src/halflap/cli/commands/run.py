@@ -25,6 +25,7 @@ from halflap.cli.options import (
     confirmed,
     given_arguments,
     list_unlisted,
+    read_input,
 )
 from halflap.cli.output import note, one_line, print_json, visible, warn_about_servers, working, write
 from halflap.core.errors import ScriptError, UsageError
@@ -32,7 +33,7 @@ from halflap.core.text import plural
 from halflap.core.values import SCRIPTS, Tool
 from halflap.sandbox.run.report import calls_made
 from halflap.schema import parse_schema
-from halflap.scripts import decode, read_definition, read_file
+from halflap.scripts import decode, read_definition
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
@@ -163,8 +164,9 @@ def _show_check(invocation: Invocation, checked: Checked) -> bool:
 
 
 def _read_code(file: str) -> str:
+    data = read_input(Path(file))
     with _about(file):
-        return decode(sys.stdin.buffer.read()) if file == "-" else read_file(Path(file))
+        return decode(data)
 
 
 @contextmanager

@@ -57,11 +57,11 @@ _Reason = tuple[EvidenceKind, float, str]
 
 @dataclass(slots=True)
 class Catalogue:
-    """What the weight of a name depends on beyond the two tools."""
+    """What a name's weight depends on besides the two tools."""
 
     tools: int = 0
     names: Counter[Words] = field(default_factory=Counter)
-    """How many tools return a plain value of a name."""
+    """How many tools return a plain value with a name."""
     things: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many tools of a server are about a thing, by the last word of its name."""
     kinds: Counter[tuple[str, Words]] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class Catalogue:
         return is_longer and self.kinds[server, long] > 0 and not self.is_thing(server, before)
 
     def name_weight(self, words: Words) -> float:
-        """Return how certain the same name makes alone."""
+        """Return the confidence from an equal name alone."""
         if VAGUE.issuperset(words) or not self.names[words]:
             return 0.0
         few = max(_FEW_TOOLS, _FEW_SHARE * self.tools)
@@ -131,7 +131,7 @@ def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converte
             if names_thing and asks_thing:
                 doubt = is_converted + catalogue.differ(asked.server, own.named, wanted.named)
                 if wanted.attribute and not own.is_direct:
-                    # Of nothing that tools are about, it is rather a name like any other: `tracking_number`.
+                    # If no tool is about the entity, it is a name like any other: `tracking_number`.
                     doubt += not catalogue.has_tools_for(asked.server, wanted.named)
                 weight *= factor * own.certainty * wanted.certainty * DOUBT**doubt
                 yield "entity", weight, detail
@@ -161,7 +161,7 @@ def _is_described(own: Identity, asked: Asked) -> bool | None:
 
 @lru_cache(maxsize=1 << 16)
 def _identifies(own: Identity, wanted: Identity, is_described: bool | None) -> tuple[float, str]:
-    """Return how certain a field identifies the thing that a slot asks for, and what of which thing it is."""
+    """Return the confidence that a field identifies what a slot asks for, and which attribute of which entity it is."""
     is_vague = not wanted.attribute and VAGUE.issuperset(wanted.named)
     doubt = None if is_vague else doubts(own.named, wanted.named)
     if doubt is None and own.attribute and own.attribute == wanted.attribute:

@@ -47,7 +47,7 @@ class Explanation:
     target: str
     edge: Edge | None
     near: tuple[Near, ...] = ()
-    """Without an edge: what comes closest, closest first."""
+    """The nearest misses, if there is no edge; nearest first."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -73,12 +73,12 @@ def explain(graph: Graph, source: str, target: str) -> Explanation:
 
 def _near(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
     if not source.places:
-        yield Near("no output", f"what {source.tool} returns is not known: call it a few times")
+        yield Near("no output", f"what {source.tool} returns is unknown: call it a few times")
     elif source is target:
-        yield Near("nothing alike", "a tool feeds itself only by pages, and none are known")
+        yield Near("nothing alike", "a tool only feeds itself when it pages, and it is not known to")
     else:
         found = [*_weak(graph, source, target), *_alike(source, target)]
-        yield from found or [Near("nothing alike", "no field of the one is like a parameter of the other")]
+        yield from found or [Near("nothing alike", "no field of one resembles a parameter of the other")]
 
 
 def _weak(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
@@ -88,7 +88,7 @@ def _weak(graph: Graph, source: Ports, target: Ports) -> Iterator[Near]:
 
 
 def _alike(source: Ports, target: Ports) -> Iterator[Near]:
-    """Yield the fields that have the name of a parameter and cannot fill it."""
+    """Yield the fields that share the name of a parameter but cannot fill it."""
     for slot in target.slots:
         name = keys_of(slot.path)[-1]
         for place in source.places:
@@ -97,7 +97,7 @@ def _alike(source: Ports, target: Ports) -> Iterator[Near]:
             problem = conflict(place.form, form_of(slot.type))
             if takes_page(slot.path) or is_secret(words_of(name)):
                 yield Near(
-                    "each call's own", f"{name} is not taken from other results", place.path, slot.path
+                    "each call's own", f"{name} is never taken from other results", place.path, slot.path
                 )
             elif problem:
                 yield Near("type conflict", problem, place.path, slot.path)

@@ -34,13 +34,13 @@ _DEEPER = 0.99
 _LEARNED = 0.9
 """The field was seen in results, and not declared."""
 _COUNT = 0.5
-"""A plural for a single value, which is mostly a number of things: `followers`."""
+"""A plural for a single value, which is mostly a count: `followers`."""
 _DEEPEST_OPTIONAL = 2
 """Keys on the way to an optional value. What is deeper inside is filled only by values that were seen to go there."""
 
 
 class Meaning(NamedTuple):
-    """What matters of a field for links: the same for fields of many tools, so they are scored together."""
+    """The properties of a field that matter for links: shared by fields of many tools, so they are scored together."""
 
     server: str
     identities: tuple[Identity, ...]
@@ -50,7 +50,7 @@ class Meaning(NamedTuple):
     factor: float
     """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
     produces: tuple[str, ...]
-    """What the server declares that it identifies."""
+    """What it identifies, as declared by the server."""
 
 
 class Returned(NamedTuple):
@@ -60,7 +60,7 @@ class Returned(NamedTuple):
     place: Place
     meaning: Meaning
     at: int
-    """Its number among the tool's places: of equals, the first is meant."""
+    """Its number among the tool's places: among equals, the first wins."""
 
 
 class Asked(NamedTuple):
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
     described: tuple[Identity, ...]
     """The identifiers that the description names."""
     consumes: tuple[str, ...]
-    """What the server declares that it takes."""
+    """What it takes, as declared by the server."""
     only_seen: bool = False
     """Whether only lineage may fill it."""
     is_new: bool = False
@@ -110,11 +110,11 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
         first = outer.setdefault(identities[0][:2], path) if identities and identities[0].attribute else path
         doubts = (
             place.is_optional,
-            # What a change returns is mostly what it was given, and no plan makes a change to get a value.
+            # A change mostly returns what it was given, and no plan makes a change to get a value.
             is_change,
             # The tool was itself called with this value, so other values in its result are more likely meant.
             is_repeated,
-            # Of two fields that identify the same thing, the outer one is meant.
+            # Of two fields that identify the same entity, the outer one wins.
             len(first) < len(path) and path[: len(first) - 1] == first[:-1],
             bool(main) and path[: len(main or ())] != main,
         )

@@ -29,7 +29,7 @@ BEST = 5
 _LEAST_OPTIONAL = 0.6
 """An optional parameter can be left out, so its links have to be more certain."""
 _MOST_SEEN = 0.98
-"""The confidence that lineage alone gives at most."""
+"""The maximum confidence from lineage alone."""
 _GONE = frozenset({"delete", "destroy", "purge", "remove"})
 
 
@@ -54,11 +54,11 @@ class Graph:
         self._mentions: dict[str, frozenset[str]] = {}
         """Names in the descriptions of each tool, which may be those of other tools."""
         self._mentioned: dict[tuple[str, str], set[str]] = {}
-        """Tools by what they mention of their server."""
+        """By server and name, the tools that mention it."""
         self._seen: dict[str, set[str]] = {}
-        """The tools whose values were seen to go into one."""
+        """By tool, the sources of its observed lineage."""
         self._tables: dict[int, _Table] = {}
-        """By the identity of what is asked for, as far as they were needed."""
+        """By what is asked for, computed on demand."""
         self.follow(lineage)
         with without_collection():
             for one in ports:
@@ -67,7 +67,7 @@ class Graph:
     # What is known
 
     def follow(self, lineage: Lineage | None) -> None:
-        """Use what is known now of where values went."""
+        """Replace the lineage."""
         self._lineage = lineage
         self._seen = {}
         for source, target in () if lineage is None else lineage.pairs:
@@ -251,7 +251,7 @@ def _may_be_linked(slot: Slot) -> bool:
 
 
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
-    """Return whether a value names something that is gone, or is to name something new of the same kind."""
+    """Return whether a value names something deleted, or will name something new of the same kind."""
     thing = target.subject.thing
     is_gone = source.subject.verb in _GONE
     if not is_gone and not target.subject.creates:

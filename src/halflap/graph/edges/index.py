@@ -1,4 +1,4 @@
-"""Which tools return what: fields by the words that parameters ask for."""
+"""An index of result fields, by the words that parameters ask for."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Index:
     def __init__(self) -> None:
         self._tools: dict[str, Ports] = {}
         self._fields: dict[str, tuple[Returned, ...]] = {}
-        """Of the tools that have been read."""
+        """Of the tools read so far."""
         self._found: dict[_Key, dict[Meaning, list[Returned]]] = {}
         self.catalogue = Catalogue()
         self._sorted: list[str] | None = None
-        """All things of which identifiers are returned."""
+        """All entities of which identifiers are returned."""
 
     def put(self, ports: Ports) -> None:
         self._tools[ports.tool] = ports
@@ -129,7 +129,7 @@ class Index:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Pause garbage collection: everything made here stays, and looking through it takes as long as making it."""
+    """Pause garbage collection: all objects made here stay, and scanning them takes as long as making them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -53,7 +53,7 @@ def declared(
 
 
 def _only_key(fields: Sequence[Returned], form: Form) -> list[Returned]:
-    """Return the one identifier that a tool returns of its own thing, if it has the right type."""
+    """Return the one identifier of its entity that a tool returns, if it has the right type."""
     keys = [
         one
         for one in fields
@@ -66,7 +66,7 @@ def _only_key(fields: Sequence[Returned], form: Form) -> list[Returned]:
 
 @lru_cache(maxsize=1 << 14)
 def _names_in(text: str) -> frozenset[str]:
-    """Return what may be tool names in a description: compounds, quoted names and calls."""
+    """Return the possible tool names in a description: compounds, quoted names and calls."""
     found: set[str] = set()
     for sentence in _SENTENCE_END.split(text[:_MAX_TEXT]):
         names = [next(filter(None, (one[1], one[2], one[0]))) for one in _NAME.finditer(sentence)]

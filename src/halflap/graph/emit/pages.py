@@ -25,7 +25,7 @@ def from_address(address, name):
             return value
     return None
 """
-"""Reads a parameter out of the address of the next page."""
+"""Extracts a parameter from the address of the next page."""
 _CALL = """
 RESULT = await CALL
 CHECK
@@ -122,7 +122,7 @@ if isinstance(RESULT, dict) and FAILED:
     def _all_pages(
         self, task: Task, pages: Pages, whole: str, arguments: Mapping[str, ast.expr], names: Names
     ) -> list[ast.stmt]:
-        """Ask for one page after the other. The last page becomes the result, with the items of all of them."""
+        """Request page after page. The result is the last page, with the items of all pages."""
         own = {one: names.make(one) for one in ("page", "items", "cursor", "last", "number")} | {
             "RESULT": whole
         }
@@ -188,7 +188,7 @@ if isinstance(RESULT, dict) and FAILED:
         return self._values.read(expr("items[-1]", **own), task.id, pages.last[size:], pages.last[:size])
 
     def _resolve(self, task: Task, pages: Pages, own: Mapping[str, str]) -> list[ast.stmt]:
-        """Take the parameter out of the address of the next page, where the cursor is one."""
+        """Extract the parameter from the address of the next page, if the cursor is one."""
         self._reads_addresses = True
         name = pages.target[-1].key
         slot = next(one for one in task.ports.slots if one.path == pages.target)
@@ -220,7 +220,7 @@ if isinstance(cursor, str) and '?' in cursor:
         return ast.Assign([target], expr("SO_FAR + NEW", SO_FAR=so_far, NEW=new))
 
     def _refuse_part(self, task: Task, whole: str) -> list[ast.stmt]:
-        """Report that a result says that there is more."""
+        """Report an incomplete result."""
         tool = shown(task.ports.tool)
         says = {"done": "TOLD is False", "items": "len(ITEMS) < (TOLD or 0)"}
         made: list[ast.stmt] = []

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def program(workflow: Workflow) -> str:
-    """Write a program that runs a workflow and prints what is wanted as JSON."""
+    """Return a program that runs a workflow and prints the result as JSON."""
     return _Program(workflow).text()
 
 
 class _Unit(NamedTuple):
-    """A step, or everything in a loop: what comes before it, what is awaited, and what comes after it."""
+    """A step or a whole loop: the statements before it, what is awaited, and the statements after it."""
 
     before: list[ast.stmt]
     awaited: ast.expr
     name: str
-    """The variable of what was awaited."""
+    """The variable of the awaited result."""
     after: Sequence[ast.stmt] = ()
 
 
@@ -126,7 +126,7 @@ class _Program:
         ]
 
     def _loop(self, axes: Axes, nest: Axes) -> _Unit:
-        """Call what is in a loop for each item at the same time."""
+        """Run the calls in a loop for all items concurrently."""
         inside = [one for one in self._workflow.tasks if one.axes[: len(nest)] == nest]
         matches = {(one.axis, one.path, one.given.have): one for task in inside for one in task.matches}
         generators, _ = self._values.loops(axes, nest[len(axes) :], list(matches.values()))
@@ -161,7 +161,7 @@ class _Program:
         )
 
     def _return(self, nest: Axes, *, is_empty: bool = False) -> ast.stmt:
-        """Return a list of what leaves a loop; several lists as a tuple."""
+        """Return the list that a loop produces, or a tuple of several."""
         parts: list[ast.expr] = []
         for step in self._leaving(nest):
             is_own = self._workflow.order[step].axes == nest

@@ -34,7 +34,7 @@ class Values:
         self.constants: dict[str, Any] = {}
         """Variables and their values."""
         self.unfilled: dict[str, str] = {}
-        """Variables that the reader has to set, and what they are."""
+        """Variables that the reader has to set, with descriptions."""
         self._have: list[tuple[Given, str]] = []
         """Values of `have` and their variables: one step may take a number as it is, and another as text."""
         self._missing: dict[tuple[str, Path], str] = {}
@@ -197,7 +197,7 @@ class Values:
         if given.origin == "have":
             return load(self.item(Axis.of_have(given.have)) if given.each else self._variable(given))
         if given.origin == "default":
-            # An object in which nothing is to be chosen may still require keys.
+            # An object without open values may still require keys.
             inner = _defaults(task, given.slot) if given.value == {} else {}
             return literal(inner or given.value)
         place = given.step, given.source
@@ -206,7 +206,7 @@ class Values:
 
 
 def _defaults(task: Task, around: Path) -> dict[str, Any]:
-    """Return the required keys of an object in an argument that have a default: they have to be sent, too."""
+    """Return the required keys of an object argument that have a default: these are sent as well."""
     return {
         slot.path[-1].key: slot.default
         for slot in task.ports.slots

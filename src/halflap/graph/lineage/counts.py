@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Flow(NamedTuple):
-    """A way from a place in a result to a place in an argument; paths as `path_text` writes them."""
+    """A flow from a place in a result to a place in an argument; paths as `path_text` writes them."""
 
     source: Any
     """A tool: a name, or a server and the tool's name there."""
@@ -50,7 +50,7 @@ class Lineage:
 
     @property
     def pairs(self) -> Iterable[tuple[Any, Any]]:
-        """The pairs of tools between which anything went."""
+        """The pairs of tools with any flow."""
         return self._by_pair.keys()
 
     @cached_property

@@ -76,7 +76,7 @@ class _Trail:
     values: dict[int | bytes, _Source | _Value] = field(default_factory=dict)
     """By their keyed hashes."""
     flows: set[Flow] = field(default_factory=set)
-    """Those counted for this run."""
+    """The flows counted for this run."""
     orders: set[Hashable] = field(default_factory=set)
     answers: int = 0
 
@@ -95,7 +95,7 @@ class Trails:
         return bool(self._counts)
 
     def take(self) -> Lineage:
-        """Return what was counted and start counting from zero; runs are still followed."""
+        """Return the counts and start again from zero; runs are still followed."""
         if not self._counts:
             return NO_LINEAGE
         counts, self._counts = self._counts, {}
@@ -223,7 +223,7 @@ class Trails:
     def _result(self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], ended: float) -> None:
         """Remember the values of a result, except those that were arguments before."""
         values, answer, seal = trail.values, trail.answers, self._sealed
-        # Many items of a list hold the same.
+        # Many items of a list have the same value.
         for path, leaf in dict.fromkeys(leaves):
             sealed = hash(leaf) if _IS_KEYED and type(leaf) is str else seal(leaf)
             value = values.get(sealed)

@@ -1,4 +1,4 @@
-"""Which values tell where they come from: those that are not passed by chance."""
+"""Which values reveal their source: those that rarely coincide by chance."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from halflap.learn import is_name
 from halflap.learn.formats import PATTERNS
 
 NOTHING, WEAK, SURE = 0, 1, 2
-"""How much a value tells: nothing; something, beside another that goes the same way; enough by itself."""
+"""How much a value reveals: nothing; something, together with another one; enough alone."""
 
 _SHORTEST = 5
 _LONGEST = 20_000
 _WORD = re.compile(r"(?:[A-Za-z][a-z]*(?:[ _/-][a-z]+){0,3}|[A-Z]+(?:[ _-][A-Z]+){0,3})").fullmatch
-"""Written like the few values of an enumeration: `in_transit`, `OPEN`, `Pending`, `text/html`."""
+"""Written like a value of an enumeration: `in_transit`, `OPEN`, `Pending`, `text/html`."""
 _NUMERAL = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*%?").fullmatch
 _DAY_OR_CLOCK = re.compile(
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{2,4})(?:[T ]\d\d?:[0-9:.]+)?(?: ?Z|[+-][0-9:]+)?"
@@ -39,7 +39,7 @@ _MOST_SPOTS = 5_000
 
 
 def telling(value: Any) -> int:
-    """Return how much a leaf tells about where it comes from."""
+    """Return how much a leaf reveals about its source."""
     if type(value) is not str:
         return _number(value) if type(value) is int else NOTHING
     text = value

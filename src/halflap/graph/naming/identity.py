@@ -1,4 +1,4 @@
-"""What a value identifies: an attribute of a thing, read from the name of a field or parameter and from what it is in."""
+"""What a value identifies: an attribute of an entity, read from the names of a field or parameter and its parents."""
 
 from __future__ import annotations
 

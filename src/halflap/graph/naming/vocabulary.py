@@ -18,22 +18,22 @@ ROLES = _set(
     "assignee attendee author contributor creator host organizer owner participant recipient reporter requester reviewer "
     "sender by"
 )
-"""What a person is to a thing: a `requester_id` and `created_by.id` are ids of users."""
+"""Roles of persons: a `requester_id` and `created_by.id` are ids of users."""
 CONTAINERS = _set(
     "body collection content data edge element entry hit item list match metadata node object output page payload record "
     "response result row value"
 )
-"""Keys that hold things without naming their kind."""
+"""Keys of containers that do not name what they contain."""
 ASPECTS = _set(
     "a all an any attribute basic current data detail full info information list metadata my overview page profile summary the"
 )
-"""Words of tool names that say how much of a thing is meant, not which thing."""
+"""Words of tool names about how much of an entity is returned, not about which one."""
 LINKING = _set("and as at by for from in into of on or per to using via with within")
-"""Words after which a tool name speaks about something else than its thing."""
+"""Words after which a tool name is about something else than its entity."""
 VAGUE = _set(
     "action body comment content description field format kind message mode note order query sort state status text type value"
 )
-"""Values that most things have: the same name on both sides says nothing."""
+"""Values that most entities have: the same name on both sides says nothing."""
 SECRETS = _set("credential cvv otp passphrase passwd password pin secret token")
 SECRET_KEYS = _set("access api private secret")
 """Before `key`."""
@@ -42,7 +42,7 @@ SURE_READS = _set(
     "analyze browse calculate compare count describe explain fetch find geocode get inspect list lookup query read "
     "recommend retrieve search show summarize translate validate verify"
 )
-"""Verbs that stay verbs wherever they stand in a name: `tickets_list`."""
+"""Verbs that are verbs anywhere in a name: `tickets_list`."""
 READ_VERBS = SURE_READS | _set("check diff download estimate preview return scan suggest view")
 CREATE_VERBS = _set("add book build clone copy create fork generate insert make post register upload")
 SEND_VERBS = _set("pay publish reply send share submit")

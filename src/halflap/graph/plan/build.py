@@ -104,7 +104,7 @@ def _wanted(search: Search, found: Found, ids: Mapping[str, str]) -> tuple[Wante
 
 
 def _filters(have: Have, tasks: Mapping[str, Task], task: Task) -> tuple[Match, ...]:
-    """Return the filters of the loops that a step begins: by the values in `have` that no parameter takes."""
+    """Return the filters of the loops that a step begins, by values in `have` that fill no parameter."""
     own = [
         axis for axis in task.axes if axis.step and not any(axis in tasks[one].axes for one in task.sources)
     ]
@@ -152,7 +152,7 @@ def _matches(have: Have, axis: Axis, tasks: Mapping[str, Task]) -> Iterator[Matc
 
 
 def _with_pages(tasks: Mapping[str, Task], wanted: Sequence[Wanted]) -> Iterator[Task]:
-    """Ask for all pages where a list is gone through or printed; where that is not possible, report that there is more."""
+    """Request all pages of lists that are looped over or printed; where that is impossible, report incomplete results."""
     looped = {one.step for task in tasks.values() for one in task.arguments if many(one.source)}
     looped |= {one.step for one in wanted if many(one.path)}
     whole = {one.step for one in wanted if one.target.kind == "tool"}
@@ -163,7 +163,7 @@ def _with_pages(tasks: Mapping[str, Task], wanted: Sequence[Wanted]) -> Iterator
         if pages is not None and pages.target not in given:
             yield replace(task, paginates=pages)
         elif at in looped and not is_part:
-            # A result that is printed whole says itself that there is more.
+            # A result that is printed whole shows that it is incomplete.
             yield replace(task, more=more_of(task.ports))
         else:
             yield task

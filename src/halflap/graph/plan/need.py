@@ -1,4 +1,4 @@
-"""What a tool needs before it can be called: what the values in `have` give it, and what is open."""
+"""What a tool needs to be called: parameters filled from `have`, and open ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halflap.schema import Type
 
 MISSING = 100.0
-"""A parameter left to the reader: more than any plan costs."""
+"""The cost of a parameter left to the reader: more than any plan."""
 IGNORES_HAVE = 1.9
 """Starting with a call that takes nothing from `have` although there is something. Doubling it prefers chains of two more
 calls that begin with what is known."""
@@ -48,7 +48,7 @@ class Have:
 
         Its name fits if it has the same words, as a path or alone, or identifies the same: `customer_id` for the `id` of
         `get_customer`. A bare `id` is that of the wanted tool, where that takes one. If the call `may_repeat`, a list fits
-        a slot for one value: the call is made for each. With `is_array`, the slot stands for the array around it.
+        a slot for one value: the call is made for each. With `is_array`, the slot means the array around it.
         """
         path = slot.path[:-1] if is_array else slot.path
         for name in self._named(ports, path, is_wanted=is_wanted):
@@ -63,7 +63,7 @@ class Have:
         return None
 
     def refused(self, ports: Ports, slot: Slot) -> str | None:
-        """Return the name of a value that is called like a slot and has another type."""
+        """Return the name of a value that is named like a slot but has another type."""
         names = self._named(ports, slot.path, is_wanted=False)
         return names[0] if names and self.for_slot(ports, slot, may_repeat=True) is None else None
 
@@ -138,7 +138,7 @@ def _is_number_as_text(kind: Type, value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What has to be supplied together: a slot, or an array with everything that its items require."""
+    """What is supplied as a whole: a slot, or an array with all that its items require."""
 
     path: Path
     slots: tuple[Slot, ...]
@@ -212,7 +212,7 @@ def _whole(
 def _parts(
     ports: Ports, slots: Sequence[Slot], have: Have, *, is_wanted: bool
 ) -> tuple[list[Given], list[Unit]]:
-    """Split a required parameter into what has to be supplied, and what `have` has of that."""
+    """Split a required parameter into units, and those that `have` fills."""
     given: list[Given] = []
     units: list[Unit] = []
     needed = _innermost(slots)

@@ -1,4 +1,4 @@
-"""Plans for what is wanted, with what is missing and who could provide it."""
+"""Plans for a wanted tool or field, with missing values and the tools that could provide them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _missing(search: Search, ports: Ports, path: Path) -> dict[str, Any]:
     note = "" if refused is None else f"`have` has {refused!r}, which is of another type."
     providers, is_list = _providers(search, ports, slot)
     if not note and is_list and changes(ports):
-        note = "Choose one value: a tool that may change something is not called for each of many."
+        note = "Choose one value: a tool that may change something is never called once per item."
     return _told(
         ports.tool,
         slot_text(path),

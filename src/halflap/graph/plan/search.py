@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 _UNREACHABLE = 1e6
 _TOOL = 1.0
 _SECOND, _SLOWEST = 0.2, 1.0
-"""A second of waiting, and the most that a slow tool costs more."""
+"""The cost of a second of latency, and the most that latency adds."""
 _FOREIGN = 8.0
-"""Taking from another server what the tool's own server offers, too. Lowered, a server could lure plans to its tools."""
+"""The cost of using another server where the tool's own server would do. If it were lower, a server could lure plans to its tools."""
 _CHANGE = 3.0
-"""A change on the way to something else, where that is allowed at all."""
+"""The cost of a change on the way to something else, where that is allowed."""
 _WIDTH = 12
 """Tools looked at for each parameter. Doubling it finds more alternatives, at twice the time."""
 _LOOKED_AT, _FIELDS = 36, 200
@@ -68,7 +68,7 @@ class Node(NamedTuple):
 
 
 GOAL = Node("", once=False)
-"""Takes everything that is wanted, as if it were a tool."""
+"""A pseudo-tool that takes everything wanted."""
 
 _Offers = dict[Node, list[tuple[int, Offer]]]
 """For each source the units that it supplies."""
@@ -100,7 +100,7 @@ class _Cover:
 
     own: float
     prices: Sequence[float]
-    """What each unit costs that is left open."""
+    """The cost of leaving each unit open."""
     states: dict[int, _Choice] = field(default_factory=lambda: {0: _Choice(0.0)})
     best: tuple[float, int] = field(init=False)
     """The lowest cost, with what is left open, and the units supplied then."""
@@ -109,7 +109,7 @@ class _Cover:
         self.best = self.own + sum(self.prices), 0
 
     def add(self, node: Node, cost: float, units: Sequence[tuple[int, Offer]]) -> None:
-        """Take a tool into account: its own cost once, and the cost of each unit taken from it."""
+        """Add a tool: its own cost once, and the cost of each unit taken from it."""
         with_it = {mask: (known.cost + cost, 0, known) for mask, known in self.states.items()}
         for at, offer in units:
             bit = 1 << at
@@ -124,7 +124,7 @@ class _Cover:
 
 
 class Search:
-    """Looks for the cheapest plans for what is wanted."""
+    """Finds the cheapest plans."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Search:
         def is_home(source: Node) -> bool:
             return self.graph.tools[source.tool].server == need.ports.server
 
-        # What a tool's own server offers is dearer from others: any server can return a value of any name.
+        # What a tool's own server offers costs more from others: any server can return a value of any name.
         own = {at for source, made in found.items() if is_home(source) for at, _ in made}
         return {
             source: made

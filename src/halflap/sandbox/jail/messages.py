@@ -99,7 +99,7 @@ def write_value(name: str, value: Any, max_bytes: int) -> bytes:
     try:
         answer = marshal.dumps(_without_media(value))
     except ValueError:
-        raise ToolError(f"The result of {name!r} is nested too deeply to be handed over.") from None
+        raise ToolError(f"The result of {name!r} is nested too deeply to be passed on.") from None
     if len(answer) > max_bytes:
         raise ToolError(
             f"The call was made, but the result of {name!r} is {len(answer):,} bytes; at most {max_bytes:,} are "

@@ -220,7 +220,7 @@ class SandboxProcess:
             except BlockingIOError:
                 sent = 0
             except OSError:
-                # It is gone, as the end of its channel will show.
+                # It has ended; reading its channel will show that.
                 self._unsent.clear()
                 break
             if sent < len(data):
@@ -243,7 +243,7 @@ def _ending_by_exit(exited: Exit | None, cpu_seconds: int) -> Ending:
     elif exited.code == protocol.BROKEN:
         error = "the program broke what Python itself needs"
     elif exited.code >= 0:
-        error = f"the process ended itself with status {exited.code}, past Python"
+        error = f"the process bypassed Python and ended itself with status {exited.code}"
     else:
         name = signal.Signals(-exited.code).name
         error = _SIGNALS.get(name, f"the interpreter crashed ({name})")

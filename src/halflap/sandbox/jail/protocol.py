@@ -61,7 +61,7 @@ def limits(max_value_bytes: int) -> dict[bytes, int]:
 
 
 class MisuseError(Exception):
-    """Something came through the channel that no honest program sends."""
+    """A message that no honest program sends."""
 
 
 def frame(kind: bytes, *parts: bytes | memoryview) -> bytes:

@@ -222,7 +222,7 @@ class _Session:
             except ToolError as error:
                 raise _tool_error(str(error)) from None
             except RecursionError:
-                raise _tool_error(f"The result of {name!r} is nested too deeply to be handed over.") from None
+                raise _tool_error(f"The result of {name!r} is nested too deeply to be passed on.") from None
             except Exception as error:
                 # A bug of ours, which `run` raises.
                 self.end(error)

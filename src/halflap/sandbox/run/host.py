@@ -34,7 +34,7 @@ __all__ = ["ProgramHost", "Services"]
 
 _TOO_MANY: OtherCode = "call-limit"
 _MAX_NAME = 1_000
-"""Far longer than any tool's name: looking for names similar to an endless one would take endlessly long."""
+"""Far longer than any tool's name; bounds the search for similar names."""
 _MAX_MESSAGE = 20_000
 _NOT_AVAILABLE = "is not available in execute_program"
 

@@ -1,4 +1,4 @@
-"""What is left of a run: its output, and the report on it as data and as text for the model."""
+"""The output of a run, and its report as data and as text for the model."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _LIMITS = {
 }
 """The outcomes that are limits: the message, and the setting."""
 _IMPOSED = {
-    "misused": "The program was ended: through its channel to Halflap came {}.",
-    "crashed": "The program was ended: {}.",
+    "misused": "The program was stopped: it sent {} through its channel to Halflap.",
+    "crashed": "The program was stopped: {}.",
     "cancelled": "The program was cancelled.",
 }
 _MAX_CALLS = 40

@@ -36,8 +36,8 @@ def check_depth(context: CallContext) -> None:
     """Raise if a script or DSPy program would be nested too deeply."""
     if context.depth > MAX_DEPTH:
         raise SandboxError(
-            f"It was not run: scripts and DSPy programs can call each other {MAX_DEPTH} deep, and this one would be "
-            "one more. Do they call each other in a circle?",
+            f"It was not run: scripts and DSPy programs can call each other at most {MAX_DEPTH} deep. Do they call each "
+            "other in a circle?",
             code="scripts-too-deep",
         )
 
@@ -58,9 +58,9 @@ class Permissions:
             raise ToolRefusedError(f"{tool.name!r} {reason}")
         needs_confirmation = self._config.confirm_destructive and self._policy.is_destructive(tool)
         if needs_confirmation and tool.name not in context.confirmations:
-            reason = context.unconfirmed or "it was not asked about, because the program does not name it"
+            reason = context.unconfirmed or "the user was not asked, because the program does not name it"
             raise ToolRefusedError(
-                f"{tool.name!r} destroys something and was not confirmed by the person: {reason}. It was not called."
+                f"{tool.name!r} is destructive and was not confirmed: {reason}. It was not called."
             )
 
 

@@ -98,7 +98,7 @@ class PersonProvider(OAuthClientProvider):
             return super()._select_authorization_server(advertised)
         if issuer not in advertised:
             others = ", ".join(visible(one, _MAX_SHOWN) for one in advertised[:3])
-            raise SignInError(f"The server leads to {others}, and not to the configured `issuer`.")
+            raise SignInError(f"The server points to {others}, not to the configured `issuer`.")
         return issuer
 
     async def _perform_authorization(self) -> httpx2.Request:
@@ -186,7 +186,7 @@ def check_address(url: httpx2.URL, server: httpx2.URL) -> None:
     if url.scheme == "http" == server.scheme and is_local == is_local_server:
         return
     shown = visible(str(url.copy_with(userinfo=b"", query=None, fragment=None)), _MAX_SHOWN)
-    raise SignInError(f"The server leads to {shown}, which is not a safe address to sign in at.")
+    raise SignInError(f"The server points to {shown}, which is not a safe address to sign in at.")
 
 
 def _is_local(host: str) -> bool:

@@ -27,7 +27,7 @@ _RELATIONS: tuple[Relation, ...] = ("#", "←", "→", "||")
 
 @dataclass(frozen=True, slots=True)
 class BitMatrix:
-    """For each activity a set of others, as bits that count along `activities`, which are sorted."""
+    """For each activity a set of others, as bits in the order of `activities`, which are sorted."""
 
     activities: tuple[str, ...]
     rows: tuple[int, ...]
@@ -196,7 +196,7 @@ def _following(block: Block, parts: list[Summary], after: int, parallel: int) ->
 def spread(
     found: dict[int, int], arcs: Iterable[tuple[int, int, int]], carried: Callable[[int, int], int]
 ) -> dict[int, int]:
-    """Carry sets along arcs until nothing is added any more."""
+    """Propagate sets along arcs until nothing changes."""
     out: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for source, bit, target in arcs:
         out[source].append((bit, target))

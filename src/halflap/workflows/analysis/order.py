@@ -89,7 +89,7 @@ _ANYTHING = "\0anything"
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What is read and written."""
+    """Data read and written."""
 
     reads: frozenset[str] = frozenset({_ANYTHING})
     writes: frozenset[str] = frozenset()

@@ -134,7 +134,7 @@ def _growing(space: StateSpace) -> Failure | None:
 
 
 def _dead(space: StateSpace, task: str) -> Failure:
-    """Explain why a task never happens: the nearest that any state comes to it, and what is missing then."""
+    """Explain why a task never happens: the state nearest to it, and what is missing there."""
     needed = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
     if not needed:
         return _failure("dead_task", f"'{task}' can never happen: no flow leads to it.", space, 0, task)

@@ -62,7 +62,7 @@ class Task(_Strict):
         Names | None, Field(description="Data it writes. Unknown: it depends on everything.")
     ] = None
     resource: Annotated[Name | None, Field(description="Who or what does it, one thing at a time.")] = None
-    idempotent: Annotated[bool | None, Field(description="Whether doing it twice does no harm.")] = None
+    idempotent: Annotated[bool | None, Field(description="Whether it can safely be done twice.")] = None
     tool: Annotated[Name | None, Field(description="The tool that a run calls.")] = None
     arguments: Annotated[
         Mapping[str, Any] | None, Field(description='Values, and references such as {"from": "task.key"}.')
@@ -93,9 +93,9 @@ class Flow(_Strict):
     predicate: Annotated[str | None, Field(description="When an xor- or or-split takes it.")] = None
     probability: Annotated[float | int | None, Field(ge=0, le=1, allow_inf_nan=False)] = None
     default: Annotated[bool, Field(description="Taken if no predicate holds.")] = False
-    order: Annotated[int | None, Field(description="Predicates are evaluated by this, then as listed.")] = (
-        None
-    )
+    order: Annotated[
+        int | None, Field(description="Predicates are evaluated in this order, then as listed.")
+    ] = None
 
     @property
     def key(self) -> str:

@@ -99,7 +99,7 @@ def _beyond(workflow: Workflow, step: Step) -> Iterator[str]:
         taken = [one for one in step.arguments if one.origin != "default" and not _is_single(one)]
         several = [f"{one.step or one.have}: {path_text(one.source)}" for one in taken]
     if several:
-        yield f"is called for many, or makes a list of many ({', '.join(dict.fromkeys(several))})"
+        yield f"is called once per item, or collects a list ({', '.join(dict.fromkeys(several))})"
     for one in step.arguments:
         if one.convert:
             yield f"converts {one.step}: {path_text(one.source)} to {'text' if one.convert == 'str' else 'a number'}"

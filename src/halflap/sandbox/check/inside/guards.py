@@ -147,7 +147,7 @@ class Guards:
 
 
 def _is_named(put: ast.expr) -> bool:
-    """Return whether what is put in is a text, or a dict whose keys are: the program names them all."""
+    """Return whether an assigned value is a text, or a dict with literal keys: the program names them all."""
     return all(map(is_text, put.keys)) if isinstance(put, ast.Dict) else is_text(put)
 
 
@@ -166,7 +166,7 @@ def _is_made(value: ast.expr | None) -> bool:
 
 
 def _looks(test: ast.expr, name: str | None) -> bool:
-    """Return whether a test looks at what is in a value: by a call, or by `in`. `isinstance` is what ty understands."""
+    """Return whether a test inspects a value, by a call or by `in`. ty understands `isinstance` itself."""
     looked: list[ast.expr] = []
     for node in ast.walk(test):
         match node:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["STUBS", "Diagnostic", "LanguageServer", "TyFailedError"]
 
 STUBS = "__builtins__.pyi"
-"""What ty takes for the builtins of all files next to it."""
+"""ty uses this file as the builtins of all files next to it."""
 _PROGRAM = "program.py"
 _VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 _SETTINGS = {"environment": {"python-version": _VERSION}, "analysis": {"return-type-inference": "always"}}
@@ -73,7 +73,7 @@ class LanguageServer:
             self._notify("textDocument/didOpen", textDocument=document)
 
     def warm_up(self) -> None:
-        """Have ty load what most programs need, without waiting for that."""
+        """Make ty load what most programs need, without waiting for it."""
         self._update(_WARM_UP, "")
 
     def diagnostics(self, program: str, stubs: str) -> list[Diagnostic]:

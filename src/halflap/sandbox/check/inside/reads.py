@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[Types, type]] = {
 """What a value may be, other than an object, and its Python type."""
 _NEEDING_A_VALUE = (ast.For, ast.comprehension, ast.BinOp, ast.UnaryOp, ast.Assign)
 _WHOLE = {"": "", "[]": "an item of ", "{}": "a value of "}
-"""How to describe the result itself, or what it holds, by the path."""
+"""How to describe the result itself, or its items, by path."""
 _MAX_PATHS = 3
 _MAX_KEY = 60
 _MAX_SHOWN = 60
@@ -77,7 +77,7 @@ class Reads:
         self._probes = probes
 
     def verdict(self, node: ast.AST) -> Verdict | None:
-        """Return what is certainly wrong with a read, or with a value that has to be awaited first."""
+        """Return the certain mistake in a read, or in a value that has to be awaited first."""
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
             # A task can be given attributes; a coroutine cannot. An item of a container may have been awaited since.
             types = COROUTINE if isinstance(node, ast.Attribute) else AWAITABLE
@@ -100,7 +100,7 @@ class Reads:
         return None
 
     def _members(self, value: ast.expr) -> tuple[list[Record], list[str]]:
-        """Return the objects and the other kinds that a value may be; nothing if it may be anything else."""
+        """Return the possible objects and other kinds of a value; nothing if it may be anything else."""
         options: list[Record | str] = [*self._records, *_KINDS]
         types = [(one.name,) if isinstance(one, Record) else _KINDS[one][0] for one in options]
         is_known = self._probes.all_are(value, tuple(chain(*types)))
@@ -139,7 +139,7 @@ class Reads:
         if records:
             known = _keys(records)
             wrong = f"{_quoted(key)} is not in {_described(records)}; keys: {_listed(known)}."
-            # The program may put that key in.
+            # The program may add that key.
             is_meant = key in self._guards.mentioned
             return None if is_meant else Verdict(True, "unknown-key", wrong, "", key, known)
         right = "Read the key from its items." if kinds == ["a list"] else ""

@@ -1,4 +1,4 @@
-"""How a program failed: its own lines of the traceback, and a hint at what it cannot have here or what was there instead.
+"""How a program failed: its own lines of the traceback, and a hint at what is not available or what exists instead.
 
 This is the only place that tells a program about a missing key.
 """
@@ -181,7 +181,7 @@ def _read_hint(
         return f"A loop over a dict goes through its keys. Lists in it: {listed(lists)}"
     if isinstance(value, dict):
         key = error.args[0] if isinstance(error, KeyError) else None
-        # If it has the key, it is another value than the one that failed.
+        # If it has the key, it is not the value that failed.
         return None if key is None or key in value else _describe_value(value, key, where)
     if value is None and (got := _get_call(read.value)) is not None:
         outer, where = _find(got[0], trace, results)

@@ -134,7 +134,7 @@ _FOLDERS = ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME
 _TESTS = frozenset({"tests", "conftest", "sample_data", "__main__"})
 _CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyx", ".pxd", ".h", ".c", ".a"})
 _MAX_MODULES = 2_000
-"""Of each package; importing so many takes up to ten seconds."""
+"""Maximum per package; importing as many takes up to ten seconds."""
 _MAX_FILE_BYTES = 4 << 20
 _MAX_BYTES = 64 << 20
 _files: dict[str, bytes] = {}
@@ -166,7 +166,7 @@ def _load_packages(names: Sequence[str]) -> dict[str, str]:
 
 
 def _import_below(package: ModuleType, most: int) -> int:
-    """Import the modules in a package, at most so many; return how many more could be."""
+    """Import the modules in a package up to the limit; return how many were left out."""
     for found in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{package.__name__}."):
         if most > 0 and found.name.rpartition(".")[2] not in _TESTS:
             # Some need what is not installed, or another system.

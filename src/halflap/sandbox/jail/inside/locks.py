@@ -57,7 +57,7 @@ class Confinement:
 
 
 def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) -> Confinement:
-    """Give up what no child needs; Linux only, with a single thread.
+    """Drop the rights that no child needs; Linux only, with a single thread.
 
     `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
     The orders are `user` (the id to become as root), `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
