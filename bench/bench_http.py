@@ -1,9 +1,9 @@
 """Halflap over HTTP with many clients, beside a bare MCP server in the same run.
 
-The claims: `tools/list` and `search_tools` take at most three times as long as a list and a call of the same size on a
-bare server, with 1, 16 and 64 clients; and with 16 clients the slowest of a hundred programs takes less than three
-times as long as the median. The bare server lists the same tools, and its one tool returns what the search
-returns. Both are asked in turn, round after round; each client sends its next request when the last was answered.
+The claims: `tools/list` and `search_tools` take at most 2.5 times as long as a list and a call of the same size on a bare
+server, with 1, 16 and 64 clients; and with 16 clients the slowest of a hundred programs takes less than three times as
+long as the median. The bare server lists the same tools, and its one tool returns what the search returns. Both are
+asked in turn, round after round; each client sends its next request when the last was answered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from http_load import Connection, Request, call, median, quantile, times_of
 
 ROUNDS = int(os.environ.get("HALFLAP_BENCH_ROUNDS", "3"))
 SECONDS = float(os.environ.get("HALFLAP_BENCH_SECONDS", "3"))
-MOST, CLIENTS, PROGRAMS_AT_ONCE = 3.0, (1, 16, 64), 16
+MOST, MOST_OF_MEDIAN = 2.5, 3.0
+CLIENTS, PROGRAMS_AT_ONCE = (1, 16, 64), 16
 SERVERS = Path(__file__).parent.parent / "tests" / "servers"
 LIST = Request("tools/list")
 SEARCH = call("search_tools", query="echo a text")
@@ -124,10 +125,10 @@ async def main() -> int:
             holds &= own <= MOST * theirs
             print(f"{label:13} {clients:7} {theirs:6.1f}  {own:6.1f} ms  {own / theirs:.2f} (at most {MOST})")
     middle, slow = median(programs), quantile(programs, 0.99)
-    holds &= slow <= MOST * middle
+    holds &= slow <= MOST_OF_MEDIAN * middle
     rate = len(programs) / (SECONDS * ROUNDS)
     print(
-        f"execute_program, {PROGRAMS_AT_ONCE} clients: p50 {middle:.1f} ms, p99 {slow:.1f} ms, {slow / middle:.2f} (at most {MOST}); {rate:.0f} a second"
+        f"execute_program, {PROGRAMS_AT_ONCE} clients: p50 {middle:.1f} ms, p99 {slow:.1f} ms, {slow / middle:.2f} (at most {MOST_OF_MEDIAN}); {rate:.0f} a second"
     )
     return 0 if holds else 1
 

@@ -7,17 +7,19 @@ import pytest
 from catalog.worlds import catalog, listing
 from halflap.catalog import Catalog, Finder
 from halflap.core.errors import ServerNotFoundError, UsageError
-from halflap.schema import ToolSchema, parse_schema
+from halflap.schema import parse_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halflap.core.values import Tool
 
 
 def finder(catalog: Catalog) -> Finder:
-    async def schema_of(tool: Tool) -> ToolSchema:
-        return parse_schema(tool)
+    async def signatures(tools: Sequence[Tool]) -> list[str]:
+        return [parse_schema(tool).format_compact() for tool in tools]
 
-    return Finder(catalog, schema_of)
+    return Finder(catalog, signatures)
 
 
 @pytest.mark.parametrize(("query", "limit"), [("a", 0), ("a", -1), (" ", 10)])

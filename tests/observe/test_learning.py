@@ -45,6 +45,7 @@ async def test_where_learning_is_off_nothing_is_shown_or_learned() -> None:
 
 async def test_signatures_say_what_was_learned_where_nothing_is_declared() -> None:
     async with opened() as gateway:
+        assert "->" not in (await gateway.search(ODD, limit=1))[0].signature
         for number in (1, 2):
             await gateway.call(ODD, number=number, result=structured({"a": number}))
             await gateway.call("mcp__s__add", a=number, b=1)

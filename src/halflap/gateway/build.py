@@ -192,7 +192,7 @@ class Parts:
         config, store, policy = self._config, self.store, self.calls.policy
         seen: Seen = self.catalog if profile is None else self.calls.view(profile)
         self.seen = seen
-        self.finder = Finder(seen, self.learned.schema_of)
+        self.finder = Finder(seen, self.learned.signatures)
         self.tools = Tools(seen, self.calls, self.learned, profile)
         self.passing = PassThrough(config, seen, self.pool, self.calls, profile)
         self._profile = profile

@@ -144,7 +144,7 @@ class Composer:
             workflow = planned.suggestions[0]
             is_change = any(changes(task.ports) for task in workflow.tasks)
             told = _told(workflow, nets=nets and not is_change, with_program=not is_change)
-            told |= {"target": hit.name, "signature": await self._signature(hit)}
+            told |= {"target": hit.name, "signature": hit.signature}
             told["missing"] = self._missing(planned)
             found["changes" if is_change else "suggestions"].append(told)
         if not found["suggestions"] and not found["changes"]:
@@ -153,10 +153,6 @@ class Composer:
                 {"tool": None, "parameter": goal, "could_provide": [], "near": [], "note": note}
             )
         return found
-
-    async def _signature(self, hit: Hit) -> str:
-        schema = await self.learned.schema_of(self.catalog.snapshot.tools[hit.name])
-        return hit.signature if schema.output_type is not None else schema.format_compact()
 
     def _missing(self, planned: Planned) -> list[dict[str, Any]]:
         """Return what is missing, with the reason why tools that would help are kept out of programs."""

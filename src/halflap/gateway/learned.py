@@ -43,6 +43,8 @@ class LearnedSchemas:
     recorder: Recorder
     _declares: dict[str, bool] = field(default_factory=dict, init=False)
     """By hash of a definition: whether it declares any output field."""
+    _signatures: dict[str, tuple[Tool, Known | None, str]] = field(default_factory=dict, init=False)
+    """By name, with what each was written from."""
 
     async def catch_up(self) -> None:
         """Wait until all results so far have been learned."""
@@ -70,6 +72,19 @@ class LearnedSchemas:
         if known is None:
             return schema
         return replace(schema, learned_schema=known.schema, learned_type=known.type)
+
+    async def signatures(self, tools: Sequence[Tool]) -> list[str]:
+        """Return each tool in one line, as declared and learned; the newest results may be missing."""
+        known = await self.knowledge.of_all(tools)
+        return [await self._signature(tool, known.get(tool.name)) for tool in tools]
+
+    async def _signature(self, tool: Tool, known: Known | None) -> str:
+        # Parsing would take most of the time of a search.
+        written = self._signatures.get(tool.name)
+        if written is None or written[0] is not tool or written[1] is not known:
+            text = (await self.schema_of(tool)).format_compact()
+            written = self._signatures[tool.name] = (tool, known, text)
+        return written[2]
 
     async def output_kinds(self) -> dict[str, str]:
         """Return for each tool whether its output is `declared`, `learned` or `unknown`."""

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.errors import ServerNotFoundError, UsageError
 from halflap.core.text import clean, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from halflap.catalog.search.index import Index
     from halflap.catalog.snapshot import Snapshot
     from halflap.catalog.view import Seen
     from halflap.core.values import Tool
-    from halflap.schema import ToolSchema
 
 _MAX_SERVER_TEXT = 1_000
 _MAX_LINE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A search result: the first line of the tool's description, its signature, and its score."""
 
     name: str
@@ -36,9 +33,11 @@ class Hit:
 class Finder:
     """Searches an index of the catalogue, which is rebuilt in a thread when the catalogue has changed."""
 
-    def __init__(self, catalog: Seen, schema_of: Callable[[Tool], Awaitable[ToolSchema]]) -> None:
+    def __init__(
+        self, catalog: Seen, signatures: Callable[[Sequence[Tool]], Awaitable[Sequence[str]]]
+    ) -> None:
         self._catalog = catalog
-        self._schema_of = schema_of
+        self._signatures = signatures
         self._lock = asyncio.Lock()
         self._index: tuple[int, Index] | None = None
 
@@ -57,13 +56,13 @@ class Finder:
             if self._index is None or self._index[0] != snapshot.number:
                 self._index = (snapshot.number, await asyncio.to_thread(self._build, snapshot))
             index = self._index[1]
-        hits = []
-        for found in index.search(query, limit, server):
-            tool = snapshot.tools[found.name]
-            line = next((line.strip() for line in tool.description.splitlines() if line.strip()), "")
-            signature = (await self._schema_of(tool)).format_compact()
-            hits.append(Hit(found.name, clean(line, _MAX_LINE), signature, round(found.score, 4)))
-        return hits
+        found = index.search(query, limit, server)
+        tools = [snapshot.tools[one.name] for one in found]
+        signatures = await self._signatures(tools)
+        return [
+            Hit(tool.name, _first_line(tool.description), signature, round(one.score, 4))
+            for one, tool, signature in zip(found, tools, signatures, strict=True)
+        ]
 
     def _build(self, snapshot: Snapshot) -> Index:
         # Imported in the thread: it takes a while, and not every gateway is used to search.
@@ -76,3 +75,8 @@ class Finder:
         documents = [document_of(tool, texts.get(tool.server, "")) for tool in tools]
         index: Index = import_module("halflap.catalog.search.index").Index(documents)
         return index
+
+
+def _first_line(description: str) -> str:
+    line = next((line.strip() for line in description.splitlines() if line.strip()), "")
+    return clean(line, _MAX_LINE)

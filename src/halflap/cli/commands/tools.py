@@ -131,7 +131,7 @@ async def search(
             line for hit in hits for line in (f"{hit.score:.2f}  {hit.signature}", f"      {hit.description}")
         ]
         if hits or invocation.as_json:
-            invocation.show([asdict(hit) for hit in hits], lines)
+            invocation.show([hit._asdict() for hit in hits], lines)
         else:
             warn_about_servers(gateway, server)
             note("No tool found.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import ToolNotFoundError
@@ -28,7 +27,7 @@ def core_family(gateway: Gateway) -> list[OwnTool]:
 async def search_tools(gateway: Gateway, arguments: Arguments, _client: Client) -> dict[str, Any]:
     limit, server = arguments.get("limit", 10), arguments.get("server")
     hits = await gateway.search(arguments["query"], limit=limit, server=server)
-    return json_answer({"tools": [asdict(hit) for hit in hits]})
+    return json_answer({"tools": [hit._asdict() for hit in hits]})
 
 
 async def list_callable_tools(gateway: Gateway, _arguments: Arguments, _client: Client) -> dict[str, Any]:

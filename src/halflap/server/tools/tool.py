@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from halflap.core.errors import ArgumentProblem, InvalidArgumentsError, SeedCode
+from halflap.core.errors import InvalidArgumentsError, SeedCode
 
 if TYPE_CHECKING:
     from halflap.gateway import Gateway
+    from halflap.schema import Validator
     from halflap.server.client import Client
 
     Arguments = Mapping[str, Any]
@@ -87,18 +89,23 @@ class OwnTool:
         gateway = self.gateway.seen_by(client.principal)
         if self.returns_error_objects:
             return json_answer(await self.handler(gateway, arguments, client))
-        if _problems(self.input_schema, arguments):
+        if self._validator.problems(dict(arguments)):
             # An extra argument alone is harmless; with a missing one, it is probably that one misspelled.
-            closed = {**self.input_schema, "additionalProperties": False}
-            raise InvalidArgumentsError(self.name, _problems(closed, arguments))
+            closed = _compiled({**self.input_schema, "additionalProperties": False})
+            raise InvalidArgumentsError(self.name, closed.problems(dict(arguments)))
         return await self.handler(gateway, arguments, client)
 
+    @cached_property
+    def _validator(self) -> Validator:
+        return _compiled(self.input_schema)
 
-def _problems(schema: Mapping[str, Any], arguments: Arguments) -> Sequence[ArgumentProblem]:
+
+def _compiled(schema: Mapping[str, Any]) -> Validator:
     from halflap.schema import compile_schema  # noqa: PLC0415 -- slow to import, and not needed to list the tools
 
     validator = compile_schema(schema)
-    return [] if validator is None else validator.problems(dict(arguments))
+    assert validator is not None, "our own schemas are valid"
+    return validator
 
 
 def family(
