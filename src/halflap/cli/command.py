@@ -51,6 +51,8 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _NOT_WRITTEN: OtherCode = "output-not-written"
 INTERRUPTED = 128 + signal.SIGINT
 
+CONFIG_AND_JSON = ("config", "json")
+"""The shared options of commands that start no server."""
 _SHARED: Mapping[str, Any] = {
     "config": Annotated[
         Path | None, typer.Option("--config", "-c", help="Use this configuration file.", metavar="FILE")
@@ -115,56 +117,60 @@ def group(name: str, text: str, *, has_default: bool = False) -> typer.Typer:
     return found
 
 
-def default_command(
-    group: typer.Typer, name: str, shared: Collection[str] = ("config", "json")
-) -> Callable[[Callable[..., Any]], None]:
-    """Make a function what a group does without a subcommand, and also the subcommand `name`."""
-
-    def decorate(function: Callable[..., Any]) -> None:
-        group.callback(invoke_without_command=True)(command(shared=shared, default=True)(function))
-        group.command(name)(command(shared=shared)(function))
-
-    return decorate
-
-
 def command(
-    *, shared: Collection[str] = ("config", "json", "verbose"), default: bool = False
+    group: typer.Typer | None = None,
+    name: str | None = None,
+    *,
+    shared: Collection[str] = ("config", "json", "verbose"),
+    is_default: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a function or coroutine function a command with the shared options.
 
-    Its first parameter is the `Invocation`. Errors become messages and exit codes: 1 failed, 2 wrong usage.
+    Its first parameter is the `Invocation`. Errors become messages and exit codes: 1 failed, 2 wrong usage. With
+    `is_default`, it is also what the group does without a subcommand.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
-        own = [_named(one) for one in inspect.signature(function, eval_str=True).parameters.values()][1:]
-        defaults = {one.name: one.default for one in own}
-
-        @functools.wraps(function)
-        def run(**options: Any) -> None:
-            context = options.pop("context", None)
-            invocation = Invocation(
-                options.pop("config", None), options.pop("json", False), options.pop("verbose", False)
-            )
-            if context is not None and context.invoked_subcommand is not None:
-                if invocation != Invocation() or options != defaults:
-                    raise typer.BadParameter(f"Put options after {context.invoked_subcommand}.")
-                return
-            set_up_logging(verbose=invocation.verbose)
-            _reported(functools.partial(function, invocation, **options), as_json=invocation.as_json)
-
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        if default:
-            own.insert(0, inspect.Parameter("context", kind, annotation=typer.Context))
-        own += [
-            inspect.Parameter(one, kind, default=None if one == "config" else False, annotation=_SHARED[one])
-            for one in _SHARED
-            if one in shared
-        ]
-        run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in own}
-        return run
+        found = _decorated(function, shared)
+        if group is not None:
+            group.command(name)(found)
+            if is_default:
+                group.callback(invoke_without_command=True)(_decorated(function, shared, with_context=True))
+        return found
 
     return decorate
+
+
+def _decorated(
+    function: Callable[..., Any], shared: Collection[str], *, with_context: bool = False
+) -> Callable[..., None]:
+    own = [_named(one) for one in inspect.signature(function, eval_str=True).parameters.values()][1:]
+    defaults = {one.name: one.default for one in own}
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        context = options.pop("context", None)
+        invocation = Invocation(
+            options.pop("config", None), options.pop("json", False), options.pop("verbose", False)
+        )
+        if context is not None and context.invoked_subcommand is not None:
+            if invocation != Invocation() or options != defaults:
+                raise typer.BadParameter(f"Put options after {context.invoked_subcommand}.")
+            return
+        set_up_logging(verbose=invocation.verbose)
+        _reported(functools.partial(function, invocation, **options), as_json=invocation.as_json)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if with_context:
+        own.insert(0, inspect.Parameter("context", kind, annotation=typer.Context))
+    own += [
+        inspect.Parameter(one, kind, default=None if one == "config" else False, annotation=annotation)
+        for one, annotation in _SHARED.items()
+        if one in shared
+    ]
+    run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in own}
+    return run
 
 
 def _named(parameter: inspect.Parameter) -> inspect.Parameter:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command
 from halflap.cli.options import YesOption, confirm
 from halflap.cli.output import describe_sign_in, note, one_line, print_json, print_lines, visible
 from halflap.clients.documents import CannotEditError, Document, snippet
@@ -40,7 +40,7 @@ from halflap.gateway import NO_SERVER_ADVICE, sign_ins
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would be written, and write nothing.")]
 
 
-@command(shared=("config", "json"))
+@command(shared=CONFIG_AND_JSON)
 def init(
     invocation: Invocation,
     yes: YesOption = False,
@@ -148,7 +148,7 @@ def _without_secrets(path: Path, entries: Mapping[str, dict[str, Any]]) -> tuple
     return visible(text, kept="\n"), [name for name, found in secrets.items() if found]
 
 
-@command(shared=("config", "json"))
+@command(shared=CONFIG_AND_JSON)
 def install(
     invocation: Invocation,
     client: Annotated[str, Argument(help=f"One of {join(CLIENTS, 'or')}.")],

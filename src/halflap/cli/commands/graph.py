@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
-from halflap.cli.command import Invocation, command, default_command, group
+from halflap.cli.command import Invocation, command, group
 from halflap.cli.options import ToolArgument, exclusive, key_values, read_value, resolve
 from halflap.cli.output import (
     note,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 graph = group("graph", "Show which results can be passed as which arguments.", has_default=True)
 
 
-@default_command(graph, "show", ("config", "json", "verbose"))
+@command(graph, "show", is_default=True)
 async def show_graph(
     invocation: Invocation,
     tool: Annotated[str | None, Option("--tool", "-t", help="Only links of this tool.")] = None,
@@ -71,8 +71,7 @@ def _edge_lines(edge: Mapping[str, Any]) -> Iterator[str]:
     yield f"      {fields}"
 
 
-@graph.command()
-@command()
+@command(graph)
 async def explain(invocation: Invocation, source: ToolArgument, target: ToolArgument) -> None:
     """Explain why two tools are linked, or why not."""
     async with invocation.gateway() as gateway:

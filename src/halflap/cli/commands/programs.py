@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, default_command, group
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command, group
 from halflap.cli.options import (
     ArgumentsOption,
     ForceOption,
@@ -39,14 +39,13 @@ if TYPE_CHECKING:
     from halflap.dspy.library import SavedProgram
 
 programs = group("programs", "List, show, run, export and optimise saved DSPy programs.", has_default=True)
-_SHARED = ("config", "json")
 _MAX_REASON = 1_000
 NameArgument = Annotated[
     str, Argument(help="The program's name.", callback=lambda name: name.removeprefix(f"{DSPY}__"))
 ]
 
 
-@default_command(programs, "list")
+@command(programs, "list", shared=CONFIG_AND_JSON, is_default=True)
 async def list_programs(invocation: Invocation) -> None:
     """List the saved DSPy programs.
 
@@ -75,8 +74,7 @@ async def list_programs(invocation: Invocation) -> None:
         note("No DSPy programs yet. Save one: halflap programs export MODULE:OBJECT NAME")
 
 
-@programs.command()
-@command(shared=_SHARED)
+@command(programs, shared=CONFIG_AND_JSON)
 async def info(invocation: Invocation, name: NameArgument) -> None:
     """Show a DSPy program: inputs, outputs, predictors and origin."""
     async with invocation.gateway() as gateway:
@@ -88,8 +86,7 @@ async def info(invocation: Invocation, name: NameArgument) -> None:
     invocation.show(data, [signature, *outline({**data, "may call": called or None})])
 
 
-@programs.command()
-@command()
+@command(programs)
 async def run(
     invocation: Invocation,
     name: NameArgument,
@@ -116,8 +113,7 @@ async def run(
     print_json(result)
 
 
-@programs.command()
-@command()
+@command(programs)
 def export(
     invocation: Invocation,
     what: Annotated[
@@ -161,8 +157,7 @@ def export(
     invocation.report(data, f"Written: {name} {version}, in {data['path']}")
 
 
-@programs.command()
-@command()
+@command(programs)
 async def optimize(
     invocation: Invocation,
     name: NameArgument,

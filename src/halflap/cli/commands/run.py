@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from halflap.cli.command import Invocation, command, default_command, group
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command, group
 from halflap.cli.options import (
     ArgumentsOption,
     ForceOption,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from halflap.scripts import Definition, Script
 
 scripts = group("scripts", "List, save, show and remove scripts (saved programs).", has_default=True)
-_SHARED = ("config", "json")
 _PREFIX = f"{SCRIPTS}__"
 NameArgument = Annotated[str, Argument(help="The script's name.")]
 
@@ -179,7 +178,7 @@ def _about(file: str) -> Iterator[None]:
         raise ScriptError("\n".join(f"{where}: {line}" for line in str(error).splitlines())) from None
 
 
-@default_command(scripts, "list")
+@command(scripts, "list", shared=CONFIG_AND_JSON, is_default=True)
 async def list_scripts(invocation: Invocation) -> None:
     """List the saved scripts.
 
@@ -219,8 +218,7 @@ def _described(script: Script) -> dict[str, Any]:
     }
 
 
-@scripts.command()
-@command(shared=_SHARED)
+@command(scripts, shared=CONFIG_AND_JSON)
 async def save(
     invocation: Invocation,
     name: NewNameArgument,
@@ -240,8 +238,7 @@ async def save(
     invocation.report(described, f"Saved: {described['signature']}")
 
 
-@scripts.command()
-@command(shared=_SHARED)
+@command(scripts, shared=CONFIG_AND_JSON)
 async def show(invocation: Invocation, name: NameArgument) -> None:
     """Show the code of a saved script."""
     async with invocation.gateway() as gateway:
@@ -254,8 +251,7 @@ async def show(invocation: Invocation, name: NameArgument) -> None:
         write(script.code if script.code.endswith("\n") else f"{script.code}\n", exact=True)
 
 
-@scripts.command()
-@command(shared=_SHARED)
+@command(scripts, shared=CONFIG_AND_JSON)
 async def remove(invocation: Invocation, name: NameArgument, yes: YesOption = False) -> None:
     """Remove a saved script."""
     async with invocation.gateway() as gateway:

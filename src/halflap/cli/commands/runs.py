@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, default_command, group
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command, group
 from halflap.cli.options import YesOption, confirm, exclusive
 from halflap.cli.output import Table, note, one_line, outline, print_json, working, write
 from halflap.core.errors import StoreError, UsageError
@@ -35,7 +35,6 @@ _SECOND = 1_000
 _MB = 1_000_000
 _MAX_VALUE = 300
 _MAX_OUTPUT = 4_000
-_SHARED = ("config", "json")
 
 runs = group("runs", "List, show and delete recorded runs.", has_default=True)
 
@@ -50,7 +49,7 @@ async def _recorded(invocation: Invocation, otherwise: str) -> AsyncIterator[Gat
         yield gateway
 
 
-@default_command(runs, "list")
+@command(runs, "list", shared=CONFIG_AND_JSON, is_default=True)
 async def list_runs(
     invocation: Invocation,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")] = 20,
@@ -76,8 +75,7 @@ def _row(run: RunRecord) -> list[str]:
     ]
 
 
-@runs.command()
-@command(shared=_SHARED)
+@command(runs, shared=CONFIG_AND_JSON)
 async def show(
     invocation: Invocation,
     identifier: Annotated[str, Argument(metavar="ID", help="A run's id or its beginning, or `last`.")],
@@ -102,8 +100,7 @@ async def show(
         write("\n".join(outline(_shown(run, calls))) + "\n")
 
 
-@runs.command()
-@command(shared=_SHARED)
+@command(runs, shared=CONFIG_AND_JSON)
 async def purge(
     invocation: Invocation,
     older_than: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
 
-from halflap.cli.command import INTERRUPTED, Invocation, command, group, on_interrupt
+from halflap.cli.command import CONFIG_AND_JSON, INTERRUPTED, Invocation, command, group, on_interrupt
 from halflap.cli.commands.tools import result_lines
 from halflap.cli.options import (
     ToolArgument,
@@ -48,8 +48,7 @@ schema = group("schema", "Show, share and forget learned result schemas.")
 OptionalTool = Annotated[str | None, Argument(help="Only this tool.")]
 
 
-@schema.command()
-@command()
+@command(schema)
 async def show(invocation: Invocation, name: ToolArgument) -> None:
     """Show a tool's declared and learned result schema."""
     async with invocation.gateway() as gateway:
@@ -66,8 +65,7 @@ async def show(invocation: Invocation, name: ToolArgument) -> None:
     invocation.show(data, lines)
 
 
-@schema.command()
-@command()
+@command(schema)
 async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
     """List tools whose results changed or break their declared schema."""
     async with invocation.gateway() as gateway:
@@ -88,8 +86,7 @@ async def drift(invocation: Invocation, name: OptionalTool = None) -> None:
         note("No drift found.")
 
 
-@schema.command()
-@command()
+@command(schema)
 async def forget(
     invocation: Invocation,
     name: OptionalTool = None,
@@ -124,8 +121,7 @@ async def forget(
     invocation.report({"forgotten": forgotten}, message)
 
 
-@schema.command(name="export")
-@command(shared=("config", "verbose"))
+@command(schema, "export", shared=("config", "verbose"))
 async def export_learned(
     invocation: Invocation,
     file: Annotated[Path | None, Argument(help="By default stdout.")] = None,
@@ -140,8 +136,7 @@ async def export_learned(
     write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")), file)
 
 
-@schema.command(name="import")
-@command()
+@command(schema, "import")
 async def import_learned(
     invocation: Invocation,
     file: Annotated[Path, Argument(help="From `halflap schema export`, or - for stdin.")],
@@ -173,7 +168,7 @@ async def import_learned(
     invocation.report(counts, new + own)
 
 
-@command(shared=("config", "json"))
+@command(shared=CONFIG_AND_JSON)
 async def backfill(
     invocation: Invocation,
     sources: Annotated[

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command
 from halflap.cli.commands.clients import edit_config, own_config
 from halflap.cli.options import YesOption, confirm, key_values, resolve
 from halflap.cli.output import describe_sign_in, note, one_line, outline, print_json, visible
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from halflap.gateway import Gateway
     from halflap.upstream import Redirect, SignIn
 
-_SHARED = ("config", "json")
 _MAX_PART = 20_000
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _HEADER = re.compile(r"([\w-]+)\s*[:=]\s*(.*)")
@@ -54,7 +53,7 @@ NameArgument = Annotated[str, Argument(help="The server's name.")]
 PersonOption = Annotated[str | None, Option("--for", help="The person in http.tokens who signs in or out.")]
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 def add(
     invocation: Invocation,
     name: NameArgument,
@@ -116,7 +115,7 @@ def _headers(lines: list[str]) -> dict[str, str]:
     return {pair[1]: pair[2] for pair in pairs if pair}
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 def remove(invocation: Invocation, name: NameArgument) -> None:
     """Remove a server from the configuration.
 
@@ -129,13 +128,13 @@ def remove(invocation: Invocation, name: NameArgument) -> None:
     invocation.report(data, f"Removed {name!r} from {own.file.path}.")
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 def enable(invocation: Invocation, name: NameArgument) -> None:
     """Enable a server that is disabled."""
     _switch(invocation, name, disabled=False)
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 def disable(invocation: Invocation, name: NameArgument) -> None:
     """Disable a server but keep its entry."""
     _switch(invocation, name, disabled=True)
@@ -176,7 +175,7 @@ def _path(own: OwnConfig, name: str) -> tuple[str, str]:
     raise ClientFileError(f"{own.file.path}: {name!r} is in a list of servers. Change it by hand.")
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 async def trust(
     invocation: Invocation,
     file: Annotated[Path | None, Argument(help="A project file; by default those in this folder.")] = None,
@@ -291,7 +290,7 @@ def _show_definition(name: str, snapshot: Snapshot) -> None:
             note(f"  {key} {word}: {visible(text[:_MAX_PART])}")
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 async def login(
     invocation: Invocation,
     name: NameArgument,
@@ -321,7 +320,7 @@ async def login(
     invocation.report({"server": name, **data}, f"Signed in to {name!r}: {describe_sign_in(data)}.")
 
 
-@command(shared=_SHARED)
+@command(shared=CONFIG_AND_JSON)
 async def logout(invocation: Invocation, name: NameArgument, person: PersonOption = None) -> None:
     """Sign out of a server: revoke and delete its tokens."""
     # Also for a person who is no longer in `http.tokens`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from halflap.cli.command import Invocation, command, default_command, group
+from halflap.cli.command import CONFIG_AND_JSON, Invocation, command, group
 from halflap.cli.commands.clients import edit_config, own_config
 from halflap.cli.output import Table, note
 from halflap.config import token_hash
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 token = group("token", "List, create and revoke people's tokens for HTTP.", has_default=True)
 
-_SHARED = ("config", "json")
 _PATH = ("http", "tokens")
 NameArgument = Annotated[str, Argument(help="The person's name.")]
 
 
-@default_command(token, "list")
+@command(token, "list", shared=CONFIG_AND_JSON, is_default=True)
 def list_people(invocation: Invocation) -> None:
     """List the people who have a token, with their profiles."""
     known = invocation.config().http.tokens
@@ -35,8 +34,7 @@ def list_people(invocation: Invocation) -> None:
         note("No tokens yet. Create one: halflap token add NAME")
 
 
-@token.command("add")
-@command(shared=_SHARED)
+@command(token, "add", shared=CONFIG_AND_JSON)
 def add(
     invocation: Invocation,
     name: NameArgument,
@@ -67,8 +65,7 @@ def add(
         note("From now on, HTTP accepts only tokens of people, no longer the token in the data folder.")
 
 
-@token.command("remove")
-@command(shared=_SHARED)
+@command(token, "remove", shared=CONFIG_AND_JSON)
 def remove(invocation: Invocation, name: NameArgument) -> None:
     """Revoke a person's token.
 

@@ -49,8 +49,7 @@ PatternsOption = Annotated[
 ]
 
 
-@workflow.command()
-@command(shared=_OFFLINE)
+@command(workflow, shared=_OFFLINE)
 def validate(invocation: Invocation, file: FileArgument) -> None:
     """Check whether a workflow is sound, and show its footprint.
 
@@ -96,8 +95,7 @@ def validate(invocation: Invocation, file: FileArgument) -> None:
         raise Exit(1)
 
 
-@workflow.command()
-@command(shared=_OFFLINE)
+@command(workflow, shared=_OFFLINE)
 def compare(
     invocation: Invocation,
     file: FileArgument,
@@ -122,8 +120,7 @@ def compare(
         raise Exit(1)
 
 
-@workflow.command()
-@command(shared=_OFFLINE)
+@command(workflow, shared=_OFFLINE)
 def score(invocation: Invocation, file: FileArgument, pattern: PatternsOption = None) -> None:
     """Score a workflow, with recommendations.
 
@@ -139,8 +136,7 @@ def score(invocation: Invocation, file: FileArgument, pattern: PatternsOption = 
         raise Exit(1)
 
 
-@workflow.command()
-@command(shared=_OFFLINE)
+@command(workflow, shared=_OFFLINE)
 def optimize(
     invocation: Invocation,
     file: FileArgument,
@@ -198,8 +194,7 @@ def optimize(
         write_text(write_yawl(result) if is_yawl else _json_text(result), output)
 
 
-@workflow.command()
-@command(shared=())
+@command(workflow, shared=())
 def convert(
     _: Invocation,
     file: FileArgument,

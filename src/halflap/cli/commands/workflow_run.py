@@ -46,8 +46,7 @@ _KIND = "workflow"
 _RAISED = re.compile(r"^(?:RuntimeError|ValueError): (.*)", re.MULTILINE | re.DOTALL)
 
 
-@workflow.command(name="run")
-@command()
+@command(workflow, "run")
 async def run_workflow(
     invocation: Invocation,
     file: Annotated[Path | None, Argument(help="A workflow whose tasks have tools.")] = None,
