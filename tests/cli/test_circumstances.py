@@ -1,15 +1,14 @@
-"""Commands under odd conditions: failed servers, closed streams, a full disk, Ctrl-C."""
+"""Commands under odd conditions: failed servers, closed streams, a full disk."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.program import configure, definitions, environment, halflap
-from support import HALFLAP, PATIENCE, alive, children_of, eventually, python_server
+from support import HALFLAP, PATIENCE, python_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,21 +57,3 @@ def test_streams_that_are_closed_full_or_of_another_encoding(tmp_path: Path) -> 
         assert shell(closed)[::2] == (0, "")
     configure(tmp_path, definitions(tmp_path, ONE))
     assert "Gr\\xfc\\xdfe \\u2713" in shell("--refresh", PYTHONIOENCODING="ascii")[1]
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_a_list_that_waits_and_leaves_no_process(tmp_path: Path) -> None:
-    config = configure(tmp_path, python_server("hang", "unwilling.py", "silent", start_timeout_seconds=1_000))
-    with subprocess.Popen(
-        [HALFLAP, "list", "-c", config],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-    ) as process:
-        assert eventually(lambda: len(children_of(process.pid)) >= 2)
-        children = children_of(process.pid)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
-        assert process.stderr is not None
-        assert b"Traceback" not in process.stderr.read()
-        assert eventually(lambda: not any(alive(pid) for pid in children))

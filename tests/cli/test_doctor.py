@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 from typing import TYPE_CHECKING
 
-import pytest
-
-from cli.program import OLD, PLAIN, configure, environment, halflap
+from cli.program import OLD, PLAIN, configure, halflap
 from halflap.cli.commands.doctor import count_tokens
-from support import HALFLAP, PATIENCE, ROOT, children_of, eventually, python_server
+from support import ROOT, python_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,28 +67,3 @@ def test_a_hint_is_no_failure(tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert "[definition-left-out]" in done.out
     assert "\x1b" not in done.out
-
-
-@pytest.mark.slow
-def test_ctrl_c_reports_what_is_known_so_far(tmp_path: Path) -> None:
-    config = configure(
-        tmp_path, PLAIN, python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=300)
-    )
-    with subprocess.Popen(
-        [HALFLAP, "doctor", "--json", "-c", config],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(tmp_path),
-        cwd=tmp_path,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            assert eventually(lambda: len(children_of(process.pid)) >= 2)
-            os.killpg(process.pid, signal.SIGINT)
-            out, err = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-    assert (process.returncode, err) == (130, "")
-    assert json.loads(out)["interrupted"] is True

@@ -1,4 +1,4 @@
-"""A program that is ended by Ctrl-C."""
+"""Commands that are ended by Ctrl-C: they report what is known, and leave no process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import json
 import os
 import signal
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cli.program import configure, environment, halflap
-from support import HALFLAP, PATIENCE, eventually, python_server
+import pytest
 
+from cli.program import PLAIN, Done, configure, environment, halflap
+from support import HALFLAP, PATIENCE, alive, children_of, eventually, python_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HANGING = python_server("hangs", "unwilling.py", "silent", start_timeout_seconds=1_000)
 CODE = """
 import asyncio
 async def main():
@@ -21,13 +28,13 @@ async def main():
 """
 
 
-def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
-    """Run the program in its own process group and signal the group, as a terminal does."""
-    notes = home / "notes"
-    config = configure(home, python_server("s", "noting.py", "ok", str(notes), protocol="legacy"))
-    (home / "it.py").write_text(CODE)
+def interrupted(home: Path, *words: str, ready: Callable[[list[int]], bool]) -> Done:
+    """Run a command in its own process group, and signal the group as a terminal does.
+
+    `ready` gets the child processes; they have ended when this returns.
+    """
     with subprocess.Popen(
-        [HALFLAP, "run", "-c", config, *words],
+        [HALFLAP, *words, "-c", "halflap-test.json"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -37,18 +44,42 @@ def interrupted(home: Path, *words: str) -> tuple[int, str, str]:
         start_new_session=True,
     ) as process:
         try:
-            assert eventually(lambda: notes.exists() and len(notes.read_text().splitlines()) == 2)
+            assert eventually(lambda: ready(children_of(process.pid)))
+            children = children_of(process.pid)
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
-    return process.returncode, out, err
+    assert eventually(lambda: not any(map(alive, children)))
+    return Done(process.returncode, out, err)
 
 
 def test_an_interrupted_program_is_reported_and_recorded_as_cancelled(tmp_path: Path) -> None:
-    code, out, _ = interrupted(tmp_path, "it.py", "--json")
-    told = json.loads(out)
-    assert (code, told["outcome"], told["output"]) == (130, "cancelled", "so far\n")
+    notes = tmp_path / "notes"
+    configure(tmp_path, python_server("s", "noting.py", "ok", str(notes), protocol="legacy"))
+    (tmp_path / "it.py").write_text(CODE)
+
+    def ready(_: list[int]) -> bool:
+        return notes.exists() and len(notes.read_text().splitlines()) == 2
+
+    done = interrupted(tmp_path, "run", "it.py", "--json", ready=ready)
+    told = done.json
+    assert (done.code, told["outcome"], told["output"]) == (130, "cancelled", "so far\n")
     assert [call["tool"] for call in told["calls"]] == ["mcp__s__t"] * 2
     kept = halflap("runs", "show", told["run"], "--json", home=tmp_path).json
     assert (kept["outcome"], kept["callCount"], len(kept["calls"])) == ("cancelled", 2, 2)
+
+
+@pytest.mark.slow
+def test_an_interrupted_doctor_reports_what_is_known(tmp_path: Path) -> None:
+    configure(tmp_path, PLAIN, HANGING)
+    done = interrupted(tmp_path, "doctor", "--json", ready=lambda children: len(children) >= 2)
+    assert (done.code, done.err) == (130, "")
+    assert json.loads(done.out)["interrupted"] is True
+
+
+@pytest.mark.slow
+def test_an_interrupted_list_has_no_traceback(tmp_path: Path) -> None:
+    configure(tmp_path, HANGING)
+    done = interrupted(tmp_path, "list", ready=lambda children: len(children) >= 2)
+    assert (done.code, "Traceback" in done.err) == (130, False)

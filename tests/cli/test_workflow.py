@@ -22,39 +22,16 @@ def called(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["workflow", *arguments])
 
 
-def chain(*tasks: str) -> dict[str, Any]:
-    ends = zip(("i", *tasks), (*tasks, "o"), strict=True)
-    return {
-        "id": "chain",
-        "input": "i",
-        "output": "o",
-        "tasks": [{"id": task, "duration": 10, "reads": [], "writes": []} for task in tasks],
-        "flows": [{"from": one, "to": other} for one, other in ends],
-    }
-
-
 @pytest.fixture
 def order(tmp_path: Path) -> str:
-    return saved(tmp_path, "order.json", ORDER)
-
-
-def saved(folder: Path, name: str, value: Any) -> str:
-    (folder / name).write_text(json.dumps(value))
-    return str(folder / name)
+    (tmp_path / "order.json").write_text(json.dumps(ORDER))
+    return str(tmp_path / "order.json")
 
 
 def test_a_sound_workflow_is_shown_with_its_footprint(order: str) -> None:
     found = called("validate", order)
     assert found.exit_code == 0
     assert "1 check_credit\t#\t||\t←\t→\t→" in found.stdout.splitlines()
-
-
-def test_an_optimised_workflow_is_written(tmp_path: Path) -> None:
-    slow, fast = saved(tmp_path, "slow.json", chain("a", "b")), tmp_path / "fast.json"
-    found = called("optimize", slow, "--target", "performance", "--output", str(fast))
-    assert (found.exit_code, found.stdout) == (0, "")
-    assert "transformation: parallelise\n" in found.stderr
-    assert called("validate", str(fast)).exit_code == 0
 
 
 def test_converting_to_yawl_and_back_keeps_everything(tmp_path: Path, order: str) -> None:

@@ -130,26 +130,25 @@ def test_fixes_say_how_much_the_score_would_rise() -> None:
     assert without.score == pytest.approx(report.score + gains["no-description"], abs=0.06)
 
 
+KEYWORDS = [
+    "type",
+    "properties",
+    "items",
+    "$ref",
+    "anyOf",
+    "required",
+    "enum",
+    IGNORE,
+    "x-halflap",
+    "a_id",
+    "date",
+]
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "properties",
-                    "items",
-                    "$ref",
-                    "anyOf",
-                    "required",
-                    "enum",
-                    IGNORE,
-                    "x-halflap",
-                    "a_id",
-                    "date",
-                ]
-            ),
+            st.sampled_from(KEYWORDS),
             inner,
             max_size=4,
         )
