@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill import Backfill, Rules
 from halflap.backfill.logfile import LogFile
-from halflap.backfill.report import Counts
+from halflap.backfill.summary import Counts
 from halflap.backfill.workers import Part, learn_parts
 from halflap.store import ToolKey, open_store
 

@@ -7,6 +7,6 @@ and `logfile` for how nothing is counted twice.
 from halflap.backfill.backfill import LEARNED_ORIGIN, Backfill
 from halflap.backfill.learner import Rules
 from halflap.backfill.logfile import ORIGIN_PREFIX
-from halflap.backfill.report import SourceReport, Summary, ToolReport
+from halflap.backfill.summary import SourceReport, Summary, ToolReport
 
 __all__ = ["LEARNED_ORIGIN", "ORIGIN_PREFIX", "Backfill", "Rules", "SourceReport", "Summary", "ToolReport"]

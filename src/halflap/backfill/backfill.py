@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from halflap.backfill.learner import Knowledge, Rules, learn_recorded
 from halflap.backfill.logfile import UNREADABLE, LogFile, Mark, marks_from_text, marks_to_text, reason_of
-from halflap.backfill.report import Counts, SourceReport, State, Summary, tool_reports
 from halflap.backfill.sources import STDIN, STORE, find_sources, spool
+from halflap.backfill.summary import Counts, SourceReport, State, Summary, tool_reports
 from halflap.backfill.workers import Part, Progress, cores, submit
 from halflap.store import WatermarkChange
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halflap.backfill.logfile import MAX_LINE
 from halflap.backfill.records import NO_RESULT, Answer, BadRecordError, Call, events_of, value_of
-from halflap.backfill.report import Counts
+from halflap.backfill.summary import Counts
 from halflap.calls import Redactor
 from halflap.core.values import OWN, Result, Tool
 from halflap.graph.lineage import NO_LINEAGE, Lineage, Trails

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from halflap.backfill.learner import Knowledge, Learner, Rules
 from halflap.backfill.logfile import UNREADABLE, LogFile, reason_of
-from halflap.backfill.report import Counts
+from halflap.backfill.summary import Counts
 
 _BETWEEN_CHECKS = 1 << 20
 

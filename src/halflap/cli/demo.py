@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import runpy
-import sys
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -28,9 +27,6 @@ from halflap.core.text import plural
 from halflap.core.values import Result
 from halflap.demo import demo_config
 from halflap.gateway import Gateway
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 TOP_CUSTOMERS = "mcp__sales__sales_top_customers"
 ORDER_HISTORY = "mcp__sales__order_history"
@@ -111,15 +107,15 @@ async def play(console: Console, *, full: bool = False) -> None:
             shown = _Demo(gateway, console)
             with working("Starting three servers"):
                 await shown.start()
-            shown.print("[bold]Halflap: one MCP server in front of all your others[/]")
-            shown.print(f"Question: {QUESTION}")
+            console.print("[bold]Halflap: one MCP server in front of all your others[/]")
+            console.print(f"Question: {QUESTION}")
             before = (shown.connect, shown.search, shown.inspect) if full else ()
             after = (shown.guess, shown.suggest) if full else ()
             for step in (*before, shown.run, shown.tokens, shown.refuse, shown.learn, *after):
                 await step()
-    shown.print("")
+    console.print("")
     for text, what in NEXT[: 3 if full else None]:
-        shown.print(f"[bold cyan]{text:28}[/] {what}")
+        console.print(f"[bold cyan]{text:28}[/] {what}")
 
 
 def _expect(holds: bool, expected: str, actual: object) -> None:
@@ -145,30 +141,20 @@ class _Demo:
     """The results of the program's calls."""
     output: str = ""
 
-    def print(self, what: RenderableType) -> None:
-        if self.console.is_terminal:
-            self.console.print(what)
-            return
-        with self.console.capture() as capture:
-            self.console.print(what)
-        # In a pipe, trailing blanks are removed.
-        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-        sys.stdout.flush()
-
     def step(self, title: str, why: str = "") -> None:
         self.number += 1
-        self.print(f"\n[bold cyan]{self.number} ▸ {title}[/]")
+        self.console.print(f"\n[bold cyan]{self.number} ▸ {title}[/]")
         if why:
-            self.print(f"[italic]{why}[/]")
+            self.console.print(f"[italic]{why}[/]")
 
     def code(self, program: str, *, marked: Collection[int] = ()) -> None:
         style: dict[str, Any] = {"theme": "ansi_dark", "background_color": "default", "line_numbers": True}
-        self.print(
+        self.console.print(
             Syntax(safe(program).rstrip("\n"), "python", highlight_lines=set(marked), word_wrap=True, **style)
         )
 
     def panel(self, text: str) -> None:
-        self.print(Panel(Text(safe(text).rstrip("\n")), border_style="dim", expand=False))
+        self.console.print(Panel(Text(safe(text).rstrip("\n")), border_style="dim", expand=False))
 
     async def start(self) -> None:
         programs = self.gateway.parts.programs
@@ -180,20 +166,20 @@ class _Demo:
         self.step("Three servers behind one", "An agent connects to Halflap and can use all their tools.")
         for name, tools in self.gateway.snapshot.by_server.items():
             declared = f"{sum(1 for one in tools if one.output_schema)} with an output schema"
-            self.print(f"[cyan]{name:15}[/] {plural(len(tools), 'tool')}, {declared}")
+            self.console.print(f"[cyan]{name:15}[/] {plural(len(tools), 'tool')}, {declared}")
 
     async def search(self) -> None:
         self.step("Find a tool by what it does", "A few words are enough, among thousands of tools.")
         for query, wanted in SEARCHES.items():
             found = [hit.name for hit in await self.gateway.search(query, limit=2)]
             _expect(found[:1] == [wanted], f"{wanted} for {query!r}", found)
-            self.print(f"{query:32} [cyan]{wanted}[/]")
+            self.console.print(f"{query:32} [cyan]{wanted}[/]")
 
     async def inspect(self) -> None:
         self.step("See what a tool takes and returns", "Many servers don't declare what their tools return.")
         for name in (TOP_CUSTOMERS, SEARCH_DOCS):
             takes, _, returns = (await self.gateway.get_schema(name)).format_compact().partition(" -> ")
-            self.print(f"[cyan]{_escaped(takes)}[/]\n  returns {_escaped(returns or '?')}")
+            self.console.print(f"[cyan]{_escaped(takes)}[/]\n  returns {_escaped(returns or '?')}")
 
     async def run(self) -> None:
         self.step("A model writes one program; it runs in a sandbox, without files or network")
@@ -206,7 +192,9 @@ class _Demo:
         _expect(len(servers) > 1, "calls to two servers", servers)
         self.code(RIGHT)
         self.panel(execution.output)
-        self.print(f"[dim]{len(calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]")
+        self.console.print(
+            f"[dim]{len(calls)} calls to {len(servers)} servers, {execution.duration_ms:.0f} ms[/]"
+        )
 
     async def tokens(self) -> None:
         """Count tokens, or bytes if no tokenizer is installed."""
@@ -215,7 +203,9 @@ class _Demo:
         results, read = (len(text.encode()) if unit == "bytes" else count_tokens(text) or 0 for text in texts)
         _expect(0 < 20 * read < results, f"much less than {results} {unit} to be read", read)
         self.step(f"The model reads {read:,} {unit} instead of {results:,}")
-        self.print(f"{len(self.results)} results stayed in the sandbox; only what was printed came back.")
+        self.console.print(
+            f"{len(self.results)} results stayed in the sandbox; only what was printed came back."
+        )
 
     async def refuse(self) -> None:
         self.step("A mistake is refused before anything runs")
@@ -228,8 +218,8 @@ class _Demo:
         self.code(WRONG, marked={one.line for one in checked.mistakes})
         for one in checked.mistakes:
             right = f" [green]{_escaped(one.right)}[/]" if one.right else ""
-            self.print(f"[bold red]✗ line {one.line}:[/] {_escaped(one.wrong)}{right}")
-        self.print("No tool was called.")
+            self.console.print(f"[bold red]✗ line {one.line}:[/] {_escaped(one.wrong)}{right}")
+        self.console.print("No tool was called.")
 
     async def learn(self) -> None:
         self.step("search_docs declares no output schema; Halflap has learned it")
@@ -237,8 +227,10 @@ class _Demo:
         keys = known.get("observedSchema", {}).get("items", {}).get("properties", {})
         _expect(known["outputSchema"] is None and "doc_id" in keys, "a learned key doc_id", sorted(keys))
         fields = ", ".join(f"{name}: {schema.get('type', 'any')}" for name, schema in keys.items())
-        self.print(f"[cyan]{SEARCH_DOCS}[/] -> {_escaped(f'[{{{fields}}}]')}")
-        self.print(f"Learned from {known['observations']} results. From now on, a wrong key gets a hint.")
+        self.console.print(f"[cyan]{SEARCH_DOCS}[/] -> {_escaped(f'[{{{fields}}}]')}")
+        self.console.print(
+            f"Learned from {known['observations']} results. From now on, a wrong key gets a hint."
+        )
 
     async def guess(self) -> None:
         self.step("From now on, a wrong key gets a hint", "Learned schemas never stop a program.")

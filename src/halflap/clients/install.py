@@ -48,7 +48,7 @@ _RECEIPTS = TypeAdapter(Receipt)
 
 def own_command(executable: str, config: Path | None, home: Path) -> list[str]:
     """Return the absolute command that starts Halflap: clients don't have the shell's PATH."""
-    script = Path(executable).with_name("halflap.exe" if os.name == "nt" else "halflap")
+    script = Path(executable).with_name("halflap")
     is_there = os.access(script, os.X_OK) and script.is_file()
     command = [str(script)] if is_there else [executable, "-m", "halflap"]
     named = [] if config is None else ["--config", str(path_from(str(config), working_folder(), home))]

@@ -14,6 +14,7 @@ from halflap.config.expand import PREDEFINED
 from halflap.config.reader import Reader
 from halflap.config.servers import WITHOUT_EFFECT, read_servers
 from halflap.config.syntax import Source, show
+from halflap.core.text import join
 
 if TYPE_CHECKING:
     from halflap.clients.places import Place
@@ -159,13 +160,12 @@ class _Translation:
     def entry(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         used = _OF_ANY | (_OF_COMMANDS if raw.get("command") else _OF_URLS)
         given = {key: value for key, value in raw.items() if value not in (None, {}, [])}
-        for key in given:
-            if key in _LIMITING:
-                self.reasons.append(
-                    f"`{key}` has no effect here. Use `tools.allow` or `tools.block`, then enable it."
-                )
-            elif key in WITHOUT_EFFECT and key not in _SIGN_IN:
-                self.notes.append(f"`{key}` is not imported. {WITHOUT_EFFECT[key]}")
+        if limiting := join([f"`{key}`" for key in given if key in _LIMITING]):
+            self.reasons.append(
+                f"{limiting} can't be imported. Use `tools.allow` or `tools.block`, then enable it."
+            )
+        for key in given.keys() & WITHOUT_EFFECT.keys() - _SIGN_IN:
+            self.notes.append(f"`{key}` is not imported. {WITHOUT_EFFECT[key]}")
         written = {key: self._translated(key, value) for key, value in given.items() if key in used}
         if written.get("type") == "stdio":
             del written["type"]
@@ -216,8 +216,6 @@ class _Translation:
             return _escaped(str(folder) if body == "workspaceFolder" else folder.name)
         if body in PREDEFINED:
             return f"${{{body}}}"
-        if body in {"pathSeparator", "/"}:
-            return os.sep
         if colon:
             self.reasons.append(f"Replace `${{{show(body)}}}` by a value.")
         return f"$${{{body}}}"

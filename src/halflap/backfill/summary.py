@@ -1,4 +1,4 @@
-"""The report of a backfill, by source and by tool."""
+"""The summary of a backfill, by source and by tool."""
 
 from __future__ import annotations
 
