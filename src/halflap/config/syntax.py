@@ -183,7 +183,7 @@ def _loader() -> type[yaml.SafeLoader]:
 def _explained(error: yaml.MarkedYAMLError, path: Path | None) -> ConfigError:
     marks = [error.problem_mark, error.context_mark]
     if "end of stream" in str(error.problem):
-        # Report what is never closed where it was opened.
+        # Report an unclosed bracket or quote where it was opened.
         marks.reverse()
     mark = next((mark for mark in marks if mark is not None), None)
     words = ": ".join(part for part in (error.context, error.problem) if part)

@@ -175,9 +175,9 @@ class Composer:
 
 
 def _rank(goal: str, workflow: Workflow, ordered: Sequence[tuple[Hit, Planned]]) -> int:
-    """Return the place of a plan among those for better hits: behind them, or before one that it contains and goes beyond.
+    """Return where to insert a plan among those for better hits: at the end, or before one that it extends.
 
-    It goes beyond where it also calls a tool that the goal names: `order_history` for "orders of the top customers".
+    It extends a plan if it also calls a tool that the goal names: `order_history` for "orders of the top customers".
     """
     asked = set(words_in_text(goal))
 

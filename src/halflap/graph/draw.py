@@ -1,4 +1,4 @@
-"""Pictures in Mermaid and DOT, in which no name of a tool is read as part of their language."""
+"""Diagrams in Mermaid and DOT; names of tools are escaped."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SHAPES: dict[_Kind, tuple[str, str]] = {
 
 
 class _Arrow(NamedTuple):
-    """What goes from one box to another."""
+    """A connection between two boxes."""
 
     source: str
     target: str
     lines: Sequence[str] = ()
     dashed: bool = False
     strong: bool = False
-    """It goes to another server."""
+    """Whether it leads to another server."""
 
 
 class Drawing:
@@ -85,7 +85,7 @@ class Drawing:
 
 
 def workflow_mermaid(workflow: Workflow) -> str:
-    """Draw a workflow: the values of `have`, the steps, what is wanted."""
+    """Draw a workflow: the values of `have`, the steps, and the result."""
     made = Drawing()
     for task in workflow.tasks:
         marks = [task.ports.server]

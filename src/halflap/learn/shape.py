@@ -160,7 +160,7 @@ class Shape:
     """When the first result was seen, in seconds, if known."""
     last: float | None = None
     depth: int = DEEPEST
-    """The deepest level that it has."""
+    """The deepest level."""
 
 
 NOTHING = Shape()

@@ -1,4 +1,4 @@
-"""From the candidates for each slot to links: the best fields of a tool, parts of a key together, each field once."""
+"""Choose links from the candidates for each slot: the best fields of a tool, parts of a key together, each field once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 _PER_SLOT, _SHOWN = 8, 3
 """Fields of one tool for a slot that are compared, and those that an edge shows."""
 _NEAR = 0.9
-"""Of one tool, fields are kept for a slot that are at least this good compared with the best."""
+"""Fields of a tool are kept for a slot if their confidence is at least this share of the best."""
 _BESIDE = 0.01
-"""What each key counts that a field's path shares with those chosen for other slots."""
+"""The weight of each key that a field's path shares with those chosen for other slots."""
 
 
 class Candidate(NamedTuple):
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
 
 
 def add(found: dict[Path, Candidate], given: Returned, evidence: Evidence) -> None:
-    """Add a reason for a field, beside those that are known."""
+    """Add a reason for a field."""
     path = given.place.path
     reasons = (*(found[path].evidence if path in found else ()), evidence)
     found[path] = Candidate(given, reasons, combined(reasons))

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from halflap.schema import Type
 
 DOUBT = 0.9
-"""For each thing that is not as it should be: the names of the things are only related; the field is a display name, has
-only the name of the thing, may be missing or null, may identify something else, repeats an argument, has another type, is
+"""Per flaw: the names of the entities are only related; the field is a display name, has
+only the name of the entity, may be missing or null, may identify something else, repeats an argument, has another type, is
 outside the tool's main list, or is what a change returns."""
 _DEEPER = 0.99
-"""Per key further inside."""
+"""Per level of depth."""
 _LEARNED = 0.9
-"""The field was seen in results, and not declared."""
+"""For fields that were learned, not declared."""
 _COUNT = 0.5
 """A plural for a single value, which is mostly a count: `followers`."""
 _DEEPEST_OPTIONAL = 2
-"""Keys on the way to an optional value. What is deeper inside is filled only by values that were seen to go there."""
+"""The depth at which names still fill optional values; deeper ones are filled by lineage only."""
 
 
 class Meaning(NamedTuple):
@@ -48,7 +48,7 @@ class Meaning(NamedTuple):
     """Whether it is an item of an array of plain values, or the whole result."""
     form: Form
     factor: float
-    """What makes it less certain whatever asks for it: how deep it is, whether it may be missing, was learned or echoed."""
+    """Its factor for every slot: by its depth, and whether it may be missing, was learned or echoed."""
     produces: tuple[str, ...]
     """What it identifies, as declared by the server."""
 
@@ -127,7 +127,7 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
 def asked_of(ports: Ports, slot: Slot) -> Asked:
     keys = keys_of(slot.path)
     is_needed = ports.needs(slot)
-    # Only what matters for the score, so that more slots share it.
+    # Without what does not affect the score, so that more slots share it.
     identities = tuple(
         one._replace(words=() if one.words[1:] else one.words) if one.attribute else one._replace(thing=())
         for one in slot_identities(keys, ports.subject)

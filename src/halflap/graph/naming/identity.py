@@ -37,7 +37,7 @@ class Identity(NamedTuple):
     """`customer.id` and `customer_id` are both the `id` of a `customer`; `city` is a plain value."""
 
     thing: Words
-    """What it belongs to; empty if no name tells."""
+    """The entity that it belongs to; empty if unknown."""
     attribute: str
     """The identifying attribute (`id`, `login`, `name`), or empty for any other value."""
     words: Words
@@ -47,7 +47,7 @@ class Identity(NamedTuple):
 
     @property
     def named(self) -> Words:
-        """What it names: the thing that it identifies, or itself."""
+        """The entity that it identifies, or its own name."""
         return self.thing if self.attribute else self.words
 
     @property
@@ -81,7 +81,7 @@ def _qualified(found: tuple[Identity, ...], things: Sequence[Words]) -> tuple[Id
 
 
 def things_around(keys: tuple[str, ...], subject: Subject) -> tuple[Words, ...]:
-    """Return what the object at the end of these keys may be; one empty name if nothing tells."""
+    """Return what the object at the end of these keys may be; one empty name if that is unknown."""
     inside = _inside(keys)
     if inside:
         return (inside,)

@@ -152,7 +152,7 @@ class Search:
                 self.offers[node] = {} if is_last else self._offers_for(node)
                 todo += [one for one in self.offers[node] if one not in self.offers]
 
-    # What is looked at
+    # Offers between tools
 
     def _goal(self) -> _Offers:
         goal: _Offers = {}

@@ -144,7 +144,7 @@ class SandboxProcess:
                     return
         except MisuseError as misuse:
             self._end(Ending("misused", str(misuse)))
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it ends this program only
+        except Exception as error:  # noqa: BLE001 -- any failure ends only this program
             self._end(error)
 
     def _handle(self, kind: bytes, body: bytes) -> None:
@@ -196,7 +196,7 @@ class SandboxProcess:
             answer = messages.write_value(name, value, self._config.max_value_bytes)
         except ToolError as error:
             self._answer(protocol.ERROR, number, str(error).encode(errors="replace"))
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it ends this program only
+        except Exception as error:  # noqa: BLE001 -- any failure ends only this program
             self._end(error)
         else:
             self._answer(protocol.VALUE, number, answer)

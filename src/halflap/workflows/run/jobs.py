@@ -31,7 +31,7 @@ _WORKFLOWS = ("workflow", "workflow_spec", "original_workflow", "optimized_workf
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow as it was given, and how to write one back in the same form."""
+    """A workflow from a client, and how to write one in the same form."""
 
     specification: Specification
     is_yawl: bool

@@ -36,7 +36,7 @@ def {name}(value: object, /) -> HalflapNo: ...
 """
 Types = tuple[str, ...]
 _UNPROBED = (ast.Starred, ast.GeneratorExp)
-"""They cannot be put into parentheses of their own."""
+"""These cannot be wrapped in parentheses."""
 
 
 class Probes:

@@ -128,7 +128,7 @@ class Profile(server.Profile):
             return Answer(trouble=f"ty failed: {failed}")
         except (RecursionError, MemoryError):
             return Answer(trouble="the program is nested too deeply")
-        except BaseException as error:  # noqa: BLE001 -- whatever it is, the gateway reports it and continues
+        except BaseException as error:  # noqa: BLE001 -- the gateway reports any failure and continues
             return Answer(trouble=f"its process failed: {type(error).__name__}: {error}"[:500])
 
     def _become_ty(self, connection: socket.socket) -> NoReturn:

@@ -217,7 +217,7 @@ def _is_slip(key: str, known: str) -> bool:
         return mine == its
     while mine and mine[:1] == its[:1]:
         mine, its = mine[1:], its[1:]
-    # Nothing else differs but a letter left out, added or replaced, or two neighbours that were swapped.
+    # The only difference is a letter left out, added or replaced, or two swapped neighbours.
     is_swapped = mine[:2] == its[1::-1] and mine[2:] == its[2:]
     return mine[1:] == its or mine == its[1:] or mine[1:] == its[1:] or is_swapped
 

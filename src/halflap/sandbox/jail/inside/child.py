@@ -72,7 +72,7 @@ class Profile(server.Profile):
         os.set_inheritable(_DESCRIPTOR, False)
         os.closerange(0, _DESCRIPTOR)
         os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
-        # Only tests that show what an attack would do without locks switch them off.
+        # Only tests switch them off, to show what an attack would do without locks.
         if orders["lockdown"]:
             locks.lock(self._limits, self._filter, () if self._has_landlock else None)
         # The only handler that the fork server has set.
