@@ -236,14 +236,13 @@ Data goes to standard output, everything else to standard error. With `--json` t
 
 | exit code | meaning |
 |---|---|
-| 0 | It did what was asked. |
-| 1 | It failed; or, where a command says so, it found something wrong. |
-| 2 | It was asked for wrongly: an option, an argument, a name, or the configuration. |
-| 130 | You interrupted it. |
+| 0 | Success. |
+| 1 | Failure; for commands that look for problems, a problem. |
+| 2 | Wrong usage: an option, argument, name or the configuration. |
+| 130 | Interrupted by Ctrl-C. |
 
-Which file is read without `--config`, [Configuration](../configuration.md) says. `halflap --install-completion` has your shell
-complete commands, options, and the names of tools, scripts and runs; `halflap --show-completion` prints what it would install,
-and `halflap --version` the version.
+[Configuration](../configuration.md) explains which file is read without `--config`. `halflap --install-completion` sets up your
+shell to complete commands and options (`--show-completion` prints the setup), and `halflap --version` prints the version.
 """
 
 
@@ -306,9 +305,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # MCP tools --------------------------------------------------------------------------------------------
 
 _TOOLS_INTRO = """\
-What a client sees of `halflap serve`: these tools, whichever servers stand behind them. The texts are those that the model gets.
+The tools of `halflap serve`, whatever servers are behind it. The texts are those that the model gets. Clients see the first six;
+the `dspy_` tools are added once `programs.lm` is set, and the `gepa_` tools if [`server.families`](../configuration.md#what-clients-see)
+names `gepa`.
 
-An answer with fields has them as structured content, and the same JSON as text. If `isError` is true, the error's code is
+An answer with fields has them as structured content, and as the same JSON in text. If `isError` is true, the error's code is
 in `_meta.halflap.code`; [Errors](../errors.md) explains each. Every tool can answer with {anywhere}.
 """
 
@@ -318,7 +319,8 @@ def own_tools() -> Sequence[OwnTool]:
 
     async def listed() -> Sequence[OwnTool]:
         with tempfile.TemporaryDirectory() as folder:
-            async with Gateway.open(Config(data_dir=Path(folder))) as gateway:
+            config = Config.from_mapping({"server": {"families": ["core", "dspy", "gepa"]}})
+            async with Gateway.open(dataclasses.replace(config, data_dir=Path(folder))) as gateway:
                 return Front(gateway).tools
 
     return asyncio.run(listed())
@@ -334,7 +336,8 @@ def tools_page(tools: Sequence[OwnTool]) -> str:
             if tool.definition["annotations"].get("readOnlyHint")
             else "It may change something."
         )
-        parts += [f"## {tool.name}\n", f"{tool.description}\n", f"{effect}\n"]
+        described = re.sub(r"(?<!`)\b\w+__<\w+>(?:__<\w+>)?", r"`\g<0>`", tool.description)
+        parts += [f"## {tool.name}\n", f"{described}\n", f"{effect}\n"]
         properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
         needed = tool.input_schema.get("required", [])
         rows = [
@@ -349,7 +352,7 @@ def tools_page(tools: Sequence[OwnTool]) -> str:
         else:
             fields = [
                 (f"`{path}`", _type(one), one.get("description", ""))
-                for path, one in _fields(tool.definition["outputSchema"], "")
+                for path, one in _fields(_resolved(tool.definition["outputSchema"]), "")
             ]
             parts.append(_table(("field of the answer", "type", "meaning"), fields))
         if tool.errors:
@@ -360,14 +363,31 @@ def tools_page(tools: Sequence[OwnTool]) -> str:
 _RESOURCES = """
 ## Resources
 
-`halflap://runs/{run}/output` is all that a program printed, also where the answer of `execute_program` was cut; each client
-sees its own runs alone. Errors: [`run-not-found`](../errors.md#run-not-found),
+`halflap://runs/{run}/output` is everything that a program printed, even if the answer of `execute_program` was truncated. Each
+client sees only its own runs. Errors: [`run-not-found`](../errors.md#run-not-found),
 [`output-not-kept`](../errors.md#output-not-kept).
 """
 
 
 def _link(code: str) -> str:
     return f"[`{code}`](../errors.md#{code})"
+
+
+def _resolved(schema: Any, definitions: Mapping[str, Any] | None = None) -> Any:
+    """Return a schema with its references replaced, and `X | None` as one schema; ours are not recursive."""
+    if isinstance(schema, list):
+        return [_resolved(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    definitions = schema.get("$defs", {}) if definitions is None else definitions
+    if "$ref" in schema:
+        schema = {**definitions[schema["$ref"].rpartition("/")[2]], **schema}
+        del schema["$ref"]
+    own = {key: _resolved(one, definitions) for key, one in schema.items() if key != "$defs"}
+    *kinds, last = own.pop("anyOf", [{}])
+    if len(kinds) == 1 and last == {"type": "null"}:
+        return {**kinds[0], **own, "type": [kinds[0].get("type", "any"), "null"]}
+    return own
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -99,6 +99,7 @@ class Verdict(Answer):
     behavioral_equivalence: bool | None
     """Whether the traces are the same; null if unknown"""
     counterexample: Counterexample | None
+    """A shortest trace that only one of them has; null if there is none, or it is unknown"""
     differences: list[Difference]
     """Footprint cells that differ"""
     differing_cells: int | None
@@ -228,7 +229,9 @@ class Scores(Answer):
     weights: dict[str, Share]
     """Weights of the dimensions, summing to 1"""
     raw: RawScores
+    """What the scores were computed from"""
     recommendations: list[Advice]
+    """What to change, mistakes first"""
     conclusive: bool
     """Whether everything asked could be determined"""
     inconclusive_because: list[str]
