@@ -15,11 +15,7 @@ import typer
 from typer import Argument, Option
 
 from halflap.cli.output import note, one_line, write
-from halflap.core.errors import (
-    ToolRefusedError,
-    UpstreamError,
-    UsageError,
-)
+from halflap.core.errors import ToolRefusedError, UpstreamError, UsageError
 from halflap.core.files import read_limited
 from halflap.core.values import CallContext, Tool
 

@@ -16,7 +16,7 @@ from halflap.config.reader import Reader
 from halflap.config.servers import read_servers
 from halflap.config.syntax import parse
 from halflap.core.errors import ClientFileError
-from halflap.core.text import clean, join
+from halflap.core.text import clean
 from halflap.core.values import OWN
 
 if TYPE_CHECKING:
@@ -130,19 +130,10 @@ def plan_import(found: Sequence[Found], own: OwnConfig, scope: Scope) -> Import:
         else:
             name = _free_name(one, plan.new.keys() | own.servers.keys())
             if name != one.name:
-                plan.notes.append(_renamed(one, name, plan.new.get(one.name)))
+                plan.notes.append(f"{one.label} from {one.place.client.label} is added as `{name}`.")
             plan.notes.extend(f"`{name}`: {text}" for text in one.notes)
             plan.new[name] = one
     return plan
-
-
-def _renamed(one: Found, name: str, other: Found | None) -> str:
-    note = f"{one.label} from {one.place.client.label} is added as `{name}`"
-    if other is None:
-        return f"{note}."
-    keys = one.entry.keys() | other.entry.keys()
-    different = sorted(key for key in keys if one.entry.get(key) != other.entry.get(key))
-    return f"{note}: {join([f'`{key}`' for key in different])} differ{'s' if len(different) == 1 else ''}."
 
 
 def _free_name(one: Found, taken: Collection[str]) -> str:

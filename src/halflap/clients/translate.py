@@ -57,7 +57,7 @@ class Found:
 
     @property
     def label(self) -> str:
-        return f"`{show(self.name)}`" if self.name.strip() else "a server without a name"
+        return f"`{show(self.name)}`"
 
     @property
     def disabled(self) -> bool:

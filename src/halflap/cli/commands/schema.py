@@ -11,24 +11,8 @@ from typer import Argument, Exit, Option
 
 from halflap.cli.command import CONFIG_AND_JSON, INTERRUPTED, Invocation, command, group, on_interrupt
 from halflap.cli.commands.tools import result_lines
-from halflap.cli.options import (
-    ToolArgument,
-    YesOption,
-    confirm,
-    read_input,
-    resolve,
-    write_text,
-)
-from halflap.cli.output import (
-    Table,
-    drift_line,
-    note,
-    one_line,
-    outline,
-    print_lines,
-    visible,
-    working,
-)
+from halflap.cli.options import ToolArgument, YesOption, confirm, read_input, resolve, write_text
+from halflap.cli.output import Table, drift_line, note, one_line, outline, print_lines, visible, working
 from halflap.core.errors import BackfillError, ShapeError, UsageError
 from halflap.core.text import join, plural
 from halflap.gateway import Gateway
