@@ -10,6 +10,7 @@ import halflap.learn  # noqa: F401 -- so that its modules are there
 
 SMALL = {
     "MOST_KEYS": 3,
+    "_MAX_ALIKE_KEYS": 1,
     "MOST_VARIANTS": 2,
     "MOST_VALUES": 2,
     "MOST_PLACES": 30,
@@ -37,3 +38,4 @@ def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def crowds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the limits so that a few keys are a crowd, with room for variants."""
     set_everywhere(monkeypatch, "MOST_KEYS", 5)
+    set_everywhere(monkeypatch, "_MAX_ALIKE_KEYS", 3)

@@ -21,11 +21,11 @@ NAMES = ["".join(letters) for letters in product(string.ascii_lowercase, repeat=
 """More names than one record keeps."""
 
 
-WIDE = dict.fromkeys(NAMES[:96], 1)
+WIDE = dict.fromkeys(NAMES[:256], 1)
 ITEMS: dict[str, Callable[[int], Any]] = {
     "empty objects": lambda count: [WIDE, *({} for _ in range(count))],
     "pairs of names": lambda count: [
-        WIDE, *({NAMES[at % 96]: 1, NAMES[at // 96 % 96]: 1} for at in range(count))
+        WIDE, *({NAMES[at % 256]: 1, NAMES[at // 256 % 256]: 1} for at in range(count))
     ],
     "maps": lambda count: [WIDE, *({f"id_{at + 10**6}": 1} for at in range(count))],
     "tags and values": lambda count: [{"type": f"word_{NAMES[at % 600]}", "a": [1]} for at in range(count)],

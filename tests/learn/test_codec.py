@@ -118,13 +118,3 @@ def test_results_are_learned_in_batches_and_errors_are_counted() -> None:
     for damaged in ([], {**learned.to_json(), "errors": "2"}, {"results": {}}):
         with pytest.raises(ShapeError):
             Learned.from_json(damaged)
-
-
-def test_shapes_of_earlier_versions_are_read() -> None:
-    data = {**to_json(infer(["2024-01-01"], [7])), "observations": 2}
-    data["root"]["lost"] = {"0000000000000007": ["uuid"]}
-    assert from_json(data).root == infer(["2024-01-01"], [7]).root
-    data["root"]["formats"] = ["ipv6"]
-    assert from_json(data).root.format == ""
-    older = {"structured": to_json(infer([1])), "text": to_json(infer(["x"])), "error": to_json(infer([2]))}
-    assert Learned.from_json(older) == Learned(infer([1, "x"]), errors=1)

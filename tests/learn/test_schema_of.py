@@ -84,12 +84,16 @@ def some_of(fields: dict[str, Any], presence: float, count: int, seed: int = 1) 
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WIDE = [f"{one}_{other}" for one in LETTERS[:12] for other in LETTERS[:12]]
 PERSON = {"id": 1, "name": "Ada", "email": "ada@example.com"}
 RECORDS: dict[str, dict[str, Any]] = {
     "objects that share one key": {
         name: {"id": 1, f"of_{name}": "x"} for name in ("billing", "shipping", "owner", "buyer")
     },
     "many objects that are all alike": dict.fromkeys((f"{letter}_by" for letter in LETTERS), PERSON),
+    "a hundred fields of several types": {
+        name: "x" if number % 9 else number for number, name in enumerate(WIDE)
+    },
 }
 
 
@@ -125,6 +129,15 @@ def test_maps_keyed_by_data_are_maps(make: Callable[[random.Random], str]) -> No
     assert len(methods.get("properties", {})) == 0
     assert methods["additionalProperties"]["required"] == ["brand", "last"]
     assert all(map(validator(shape).is_valid, values))
+
+
+def test_very_many_keys_of_one_type_are_a_map_unless_they_are_always_there() -> None:
+    values = some_of(dict.fromkeys(WIDE, 1.5), 0.5, 12)
+    schema = plain(values)
+    assert schema["properties"].keys() == {"id"}
+    assert schema["additionalProperties"] == {"type": "number"}
+    rates = plain([dict.fromkeys(WIDE, 1.5)] * 3)
+    assert rates["required"] == sorted(WIDE)
 
 
 def test_variants_are_told_apart_by_a_tag() -> None:

@@ -145,7 +145,7 @@ def test_hostile_names_are_escaped_in_the_error() -> None:
 
 
 def test_an_export_of_a_newer_version_is_refused() -> None:
-    newer = {"results": {**LEARNED.to_json()["results"], "version": 99}}
+    newer = {**LEARNED.to_json(), "results": {**LEARNED.to_json()["results"], "version": 99}}
     for data in ({**GOOD, "version": 99}, _with(shapes=newer)):
         with pytest.raises(ShapeTooNewError):
             read_export(data, HERE)

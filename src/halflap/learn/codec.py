@@ -115,7 +115,7 @@ _Count = Annotated[StrictInt, Field(ge=0, le=_MOST_COUNTED)]
 _Seen = Annotated[StrictInt, Field(ge=1, le=_MOST_COUNTED)]
 _Digest = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
 _Times = _Seen | tuple[_Seen, _Digest]
-_Value = StrictBool | Annotated[str, Field(strict=True, max_length=LONGEST_TEXT)]
+_Text = Annotated[str, Field(strict=True, max_length=LONGEST_TEXT)]
 _Time = Annotated[float, Field(strict=True, ge=-_LATEST, le=_LATEST)] | None
 
 
@@ -126,7 +126,7 @@ class _Form(BaseModel):
 class _PlaceForm(_Form):
     kinds: dict[Literal[KINDS], _Times]  # type: ignore[valid-type]  # type checkers do not follow the name
     formats: Annotated[list[str], Field(max_length=1)] | None = None
-    values: Annotated[list[tuple[_Value, _Times]], Field(max_length=MOST_VALUES)] | None = []
+    values: Annotated[list[tuple[_Text, _Times]], Field(max_length=MOST_VALUES)] | None = []
     items: _PlaceForm | None = None
     records: Annotated[list[_RecordForm], Field(max_length=MOST_VARIANTS)] = []
     mixed: StrictBool = False
@@ -144,10 +144,7 @@ class _PlaceForm(_Form):
             kinds={kind: _read_tally(times) for kind, times in self.kinds.items()},
             # Another version may know other formats.
             format=None if self.formats is None else "".join(one for one in self.formats if one in FORMATS),
-            # Booleans were once stored as well.
-            values=None
-            if self.values is None
-            else {one: _read_tally(times) for one, times in self.values if isinstance(one, str)},
+            values=None if self.values is None else {one: _read_tally(times) for one, times in self.values},
             items=None if self.items is None else self.items.read(left - 1),
             records=records,
             mixed=self.mixed,
@@ -157,7 +154,7 @@ class _PlaceForm(_Form):
 
 class _RecordForm(_Form):
     seen: _Times
-    tag: tuple[Annotated[str, Field(strict=True, max_length=LONGEST_TEXT)], _Value] | None = None
+    tag: tuple[_Text, _Text | StrictBool] | None = None
     keys: Annotated[
         dict[str, tuple[_PlaceForm, _Count | tuple[_Count, _Digest]]], Field(max_length=MOST_KEYS)
     ] = {}

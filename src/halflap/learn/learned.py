@@ -18,8 +18,6 @@ _AT_ONCE = 1_000
 """Results of a tool observed together. Half as many take a tenth longer."""
 _LARGE = 65_536
 """A result of this many bytes is observed immediately, while it is in the processor's caches."""
-_SHAPES = ("results", "structured", "text", "error")
-"""Earlier versions stored a shape for each of the last three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +57,12 @@ class Learned:
 
     @classmethod
     def from_json(cls, data: Any) -> Learned:
-        errors = data.get("errors", 0) if isinstance(data, dict) else None
+        errors = data.get("errors") if isinstance(data, dict) else None
         if type(errors) is not int or errors < 0:
             raise ShapeError(
                 "What was learned of a tool is an object with `results` and the number of `errors`."
             )
-        shapes = {name: from_json(data[name], name) for name in _SHAPES if name in data}
-        failed = shapes.pop("error", NOTHING)
-        return cls(merge(*shapes.values()), errors + failed.observations)
+        return cls(from_json(data.get("results"), "results"), errors)
 
 
 def _without_values(place: Place) -> Place:

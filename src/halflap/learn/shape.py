@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple
 
-MOST_KEYS = 96
-"""Distinct keys of a record; with more it is a map. The largest records of well-known services have about 80."""
+MOST_KEYS = 256
+"""Distinct keys of a record; with more it is a map. Well-known services have records of up to about 200."""
 MOST_VARIANTS = 16
 """Distinct tags at a place; with more, its objects are one record."""
 MOST_VALUES = 16

@@ -23,6 +23,8 @@ _MIN_COMMON_KEYS = 2
 _MIN_ENUM_VALUES = 2
 _MIN_REPETITIONS = 8
 """How often the values of an enumeration must be seen on average. With half as many, a few logins that repeat would be one."""
+_MAX_ALIKE_KEYS = 96
+"""More keys that may be missing, and whose values all have one type, are data. Doubling it shows larger maps as records."""
 _NULL = frozenset({"null"})
 
 
@@ -198,11 +200,13 @@ def _without(record: Record, data: Collection[str]) -> Record:
 
 
 def _data_among(record: Record) -> set[str]:
-    """Find names that are data: a few random ids look like names, but their values are like those of the other ids."""
+    """Find names that are data: very many of one type, or a few ids that look like names, with values like the others'."""
+    optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
+    types = frozenset[str]().union(*map(_types, optional.values())) - _NULL
+    if len(optional) > _MAX_ALIKE_KEYS and len(types) <= 1:
+        return {*optional}
     rest = record.rest
-    if rest is None:
-        return set()
-    return {name for name, key in record.keys.items() if key.missing.times and _are_alike(key.place, rest)}
+    return set() if rest is None else {name for name, place in optional.items() if _are_alike(place, rest)}
 
 
 def _are_alike(one: Place, other: Place) -> bool:
