@@ -18,7 +18,7 @@ from keyring.backend import KeyringBackend
 from mcp.server.auth.provider import AccessToken
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from halflap import Gateway
 from halflap.config import ServerConfig
@@ -30,7 +30,7 @@ from servers.protected import Protected, protected
 from support import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from halflap.upstream.signin import Redirect
@@ -239,10 +239,12 @@ class Keyring(KeyringBackend):
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, str], str] = {}
+        self.asked = 0
         self.answers = threading.Event()
         self.answers.set()
 
     def get_password(self, service: str, username: str) -> str | None:
+        self.asked += 1
         self.answers.wait(PATIENCE)
         return self.kept.get((service, username))
 
@@ -291,12 +293,22 @@ async def test_a_keyring_that_does_not_answer_is_not_waited_for(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+async def test_a_keyring_that_became_locked_is_asked_once(
+    server: Protected, home: Path, backend: Keyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await with_keyring(server, home / "s").sign_in(browse)
+    monkeypatch.setattr("halflap.upstream.signin.credentials.KEYRING_SECONDS", 0.05)
+    backend.answers.clear()
+    assert await ask(with_keyring(server, home / "s"), server, times=3) == [401] * 3
+    assert backend.asked == 1
+
+
 # Malicious servers -----------------------------------------------------------------------------------
 
 
 def metadata(server: Protected, **changed: Any) -> dict[str, Any]:
     return {
-        "issuer": server.origin,
+        "issuer": f"{server.origin}/",
         "authorization_endpoint": f"{server.origin}/authorize",
         "token_endpoint": f"{server.origin}/token",
         "registration_endpoint": f"{server.origin}/register",
@@ -309,20 +321,59 @@ ELSEWHERE = "http://192.0.2.1/x"
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "why"),
     [
-        {"issuer": "https://other.example"},
-        {"authorization_endpoint": ELSEWHERE},
-        {"token_endpoint": ELSEWHERE},
-        {"registration_endpoint": ELSEWHERE},
-        {"registration_endpoint": "x" * 2_000_000},
+        ({"issuer": "https://other.example"}, "issuer mismatch"),
+        ({"authorization_endpoint": ELSEWHERE}, "not a safe address"),
+        ({"token_endpoint": ELSEWHERE}, "not a safe address"),
+        ({"registration_endpoint": ELSEWHERE}, "not a safe address"),
+        ({"registration_endpoint": "http://127.0.0.1/" + "x" * 100_000}, "URL too long"),
+        ({"x": "x" * 2_000_000}, "more than 1 MiB"),
     ],
-    ids=["another issuer", "page", "token", "registration", "endless"],
+    ids=["another issuer", "page", "token", "registration", "long", "large"],
 )
-async def test_malicious_metadata_is_refused(server: Protected, home: Path, changed: dict[str, str]) -> None:
-    server.answers["/.well-known/oauth-authorization-server"] = JSONResponse(metadata(server, **changed))
-    with pytest.raises(SignInError):
+async def test_malicious_metadata_is_refused(
+    server: Protected, home: Path, changed: dict[str, str], why: str
+) -> None:
+    path = "/.well-known/oauth-authorization-server"
+    server.answers[path] = JSONResponse(metadata(server, **changed))
+    with pytest.raises(SignInError, match=why):
         await signing_in(server, home).sign_in(browse)
+    # Only because of the change.
+    server.answers[path] = JSONResponse(metadata(server))
+    await signing_in(server, home).sign_in(browse)
+
+
+@pytest.mark.parametrize("path", ["/.well-known/oauth-authorization-server", "/token"])
+async def test_an_answer_that_does_not_end_is_given_up(
+    server: Protected, home: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0.05)
+
+    monkeypatch.setattr("halflap.upstream.signin.provider._SECONDS", 0.5)
+    server.answers[path] = StreamingResponse(drip(), media_type="application/json")
+    with pytest.raises(SignInError, match="did not end"):
+        await signing_in(server, home).sign_in(browse)
+
+
+async def test_a_refused_request_is_repeated_without_reading_the_refusal(
+    server: Protected, home: Path
+) -> None:
+    sign_in = signing_in(server, home)
+    await sign_in.sign_in(browse)
+
+    async def refuse() -> AsyncIterator[bytes]:
+        del server.answers["/mcp"]
+        while True:
+            yield b"x" * 1_000_000
+            await asyncio.sleep(0.01)
+
+    server.answers["/mcp"] = StreamingResponse(refuse(), 401)
+    assert (await ask(sign_in, server))[0] != 401
+    assert server.accounts.refreshes == 1
 
 
 async def test_an_answer_of_another_issuer_is_refused(server: Protected, home: Path) -> None:
@@ -341,6 +392,10 @@ async def test_an_answer_of_another_issuer_is_refused(server: Protected, home: P
         ("https://localhost./token", "https://mcp.example/mcp", False),
         ("https://127.1.2.3/token", "https://mcp.example/mcp", False),
         ("https://[::ffff:127.0.0.1]/token", "https://mcp.example/mcp", False),
+        ("https://127.1/token", "https://mcp.example/mcp", False),
+        ("https://169.254.169.254/token", "https://mcp.example/mcp", False),
+        ("http://10.0.0.1/token", "http://mcp.example/mcp", False),
+        ("https://10.0.0.1/token", "https://10.0.0.2/mcp", True),
         ("http://127.0.0.1:2/token", "http://mcp.example/mcp", False),
         ("http://auth.example/token", "https://mcp.example/mcp", False),
         ("file:///etc/passwd", "https://mcp.example/mcp", False),

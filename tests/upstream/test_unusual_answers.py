@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +83,38 @@ async def test_a_result_that_cannot_be_read_fails_its_call_alone() -> None:
             assert isinstance(digits, ToolFailedError)
             assert half.structured_content == {"value": "?"}  # type: ignore[union-attr]
             assert good.structured_content == {"value": "fine"}  # type: ignore[union-attr]
+            (status,) = await gateway.statuses()
+            assert (status.state, status.starts) == ("ready", 1)
+
+
+JSON_TYPE = "application/json"
+
+
+class Refusing(Handler):
+    """Answers as load balancers and API gateways do."""
+
+    answers: ClassVar = {
+        "limited": (429, b'{"message": "slow down"}', {"content_type": JSON_TYPE}),
+        "page": (502, b"<html>", {"content_type": "text/html"}),
+        "other": (200, b'{"message": "hello"}', {"content_type": JSON_TYPE}),
+        "undecodable": (200, b"{}", {"content_type": JSON_TYPE, "content_encoding": "gzip"}),
+    }
+    tools = tuple(answers)
+
+    def call(self, name: str, _identifier: Any) -> None:
+        status, body, headers = self.answers[name]
+        self.send(status, body, **headers)
+
+
+async def test_an_answer_that_is_not_of_the_server_fails_its_call_alone_and_is_explained() -> None:
+    with serving(Refusing) as url:
+        async with Gateway.open({"servers": [{"name": "x", "url": url}]}) as gateway:
+            await gateway.refresh()
+            failed = await asyncio.gather(
+                *(gateway.call(f"mcp__x__{name}") for name in Refusing.tools), return_exceptions=True
+            )
+            for said, error in zip(("429.*slow down", "502", "not MCP", "decompress"), failed, strict=True):
+                assert re.search(said, str(error))
             (status,) = await gateway.statuses()
             assert (status.state, status.starts) == ("ready", 1)
 

@@ -18,7 +18,7 @@ from mcp.client import streamable_http
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import next_request_within_origin
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCMessage
 
 from halflap.core.errors import SignInError
 from halflap.core.text import visible
@@ -32,7 +32,7 @@ from halflap.upstream.connection import (
     Connection,
     Failure,
 )
-from halflap.upstream.json_rpc import TooLargeError, read_body, read_message
+from halflap.upstream.json_rpc import MALFORMED, TooLargeError, read_body, read_message
 
 if TYPE_CHECKING:
     from halflap.config import ServerConfig
@@ -50,9 +50,11 @@ class _Reader:
     """Uses our lenient reader. With the SDK's, one tool with a deep schema or half an emoji would lose its whole page."""
 
     @staticmethod
-    def validate_json(data: str | bytes, **settings: Any) -> JSONRPCMessage:
+    def validate_json(data: str | bytes, **_: Any) -> JSONRPCMessage:
         message = read_message(data.encode() if isinstance(data, str) else data)
-        return jsonrpc_message_adapter.validate_json(data, **settings) if message is None else message
+        if message is None:
+            raise httpx2.StreamError(MALFORMED)
+        return message
 
 
 # The SDK's transport has no hook for this.
@@ -79,22 +81,20 @@ class _Client(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
         if request.method == "DELETE":
-            with suppress(SignInError, httpx2.TransportError), anyio.move_on_after(_GOODBYE_SECONDS):
+            with suppress(SignInError, httpx2.RequestError), anyio.move_on_after(_GOODBYE_SECONDS):
                 await (await super().send(request, **settings)).aclose()
             return httpx2.Response(200, request=request)
         try:
             response = await super().send(request, **settings)
-            kind, problem = _kind(response), self._problem(request, response)
+            # The SDK limits the size of events.
+            if response.is_error or response.is_redirect or _kind(response) != "text/event-stream":
+                await read_body(response, MAX_MESSAGE_BYTES if _kind(response) == "application/json" else 0)
+            problem = self._problem(request, response)
             if problem is None:
                 if request.method == "POST" and not response.is_error:
                     self._connection.failure = None
-                # The SDK limits the size of events.
-                if response.is_error or response.is_redirect or kind != "text/event-stream":
-                    is_answer = kind == "application/json" and not self._is_sse
-                    await read_body(response, MAX_MESSAGE_BYTES if is_answer else 0)
                 return response
-            await response.aclose()
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             problem = _explain_transport(request, error)
         except SignInError as error:
             problem = NOT_SENT, Failure("not-reached", str(error))
@@ -130,8 +130,6 @@ class _Client(httpx2.AsyncClient):
 def _explain_answer(request: httpx2.Request, response: httpx2.Response) -> Failure | None:
     """Return why the answer to a POST cannot be one of an MCP server; None if it can."""
     kind = _kind(response)
-    if kind == "application/json":
-        return None
     if response.is_redirect:
         target = request.url.join(response.headers.get("location", "")).copy_with(query=None, fragment=None)
         reason = (
@@ -139,16 +137,17 @@ def _explain_answer(request: httpx2.Request, response: httpx2.Response) -> Failu
             "a page to sign in, the server needs a token under `headers:`."
         )
         return Failure("not-mcp", reason)
-    if response.is_error:
-        reason = f"it answered {_status(response)}. Check `url`, and whether the server works."
+    if response.is_error and not isinstance(read_message(response.content), JSONRPCError):
+        said = visible(response.text.strip(), _MAX_SHOWN)
+        reason = f"it answered {_status(response)}{said and ': '}{said or '. Check `url`, and whether the server works.'}"
         return Failure("answered-an-error", reason)
-    if response.status_code == HTTPStatus.ACCEPTED or kind in {"", "text/event-stream"}:
+    if response.status_code == HTTPStatus.ACCEPTED or kind in {"", "application/json", "text/event-stream"}:
         return None
     reason = f"it answered {visible(kind, _MAX_SHOWN)}, which is not MCP. Check `url`: it may be a web page."
     return Failure("not-mcp", reason)
 
 
-def _explain_transport(request: httpx2.Request, error: httpx2.TransportError) -> tuple[int, Failure]:
+def _explain_transport(request: httpx2.Request, error: httpx2.RequestError) -> tuple[int, Failure]:
     cause: BaseException | None = error
     while cause is not None and not (isinstance(cause, OSError) and cause.errno):
         cause = cause.__cause__ or cause.__context__

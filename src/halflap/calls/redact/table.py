@@ -39,12 +39,14 @@ _SECRET = words(
     """
     password passwd passphrase passcode psw pw secret apikey accesskey secretkey privatekey authtoken authorization cookie
     credential cred mnemonic seedphrase recoveryphrase walletphrase backupphrase sessionid sessid otp totp cvv cvc
+    authcode authorizationcode devicecode codeverifier clientassertion verificationcode securitycode recoverycode
+    backupcode
     """
 )
 _SECRET_KEYS = words(
     """
     access account admin aes api app application auth client consumer crypto deploy encryption function gpg hmac ingest
-    master pgp private rsa secret server service session shared signing ssh storage subscription webhook write
+    licence license master pgp private rsa secret server service session shared signing ssh storage subscription webhook write
     """
 )
 """Words before `key`: an API key is secret, a primary key is not."""
@@ -134,23 +136,27 @@ PREFIXES = {
     "OpenShift": "sha256~",
     "HashiCorp Vault": "hvs. hvb. hvr.",
     "Supabase": "sbp_ sb_secret_",
+    "MongoDB Atlas": "mdb_sa_sk_",
     "Doppler": "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
     "1Password": "ops_eyJ",
     "age": "AGE-SECRET-KEY-",
     "Tailscale": "tskey-",
     "PlanetScale": "pscale_tkn_ pscale_pw_ pscale_oauth_",
     "Datadog": "ddpat_ ddapp_",
-    "New Relic": "NRAK- NRII- NRRA- NRBR-",
+    "New Relic": "NRAK- NRII- NRRA- NRBR- NRJS-",
     "Grafana": "glsa_ glc_ eyJrIjoi",
     "Dynatrace": "dt0c01. dt0s01.",
     "Sentry": "sntrys_ sntryu_ sntrya_",
     "Postman": "PMAK-",
+    "Axiom, Logfire": "xaat- xapt- pylf_v1_",
+    "Inngest, Trigger.dev": "signkey- tr_dev_ tr_prod_ tr_pat_",
+    "Depot": "depot_org_ depot_project_ depot_user_",
     # Language models
     "Perplexity": "pplx-",
     "NVIDIA": "nvapi-",
     "Together": "tgp_v1_",
     "LangSmith": "lsv2_pt_ lsv2_sk_",
-    "Tavily": "tvly-",
+    "Tavily, Context7": "tvly- ctx7sk-",
     # Work and communication
     "Slack": "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxp- xoxr- xoxs- xapp-",
     "Linear": "lin_api_ lin_oauth_ lin_wh_",
@@ -167,12 +173,12 @@ PREFIXES = {
     "Paddle": "pdl_live_apikey_ pdl_sdbx_apikey_",
     "Midtrans": "Mid-server-",
     "Flutterwave": "FLWSECK",
-    "Shopify": "shpat_ shpss_ shpca_ shppa_",
+    "Shopify": "shpat_ shpss_ shpca_ shppa_ shptka_",
 }
 """No word begins like this: it is a token if at least 12 more characters follow."""
 
 WORDLIKE_PREFIXES = {
-    "npm, crates.io": "npm_ cio",
+    "npm, crates.io, NuGet": "npm_ cio oy2",
     "RubyGems, SonarQube": "rubygems_ sqp_ squ_ sqa_",
     "Buildkite, Infracost, Clojars": "bkua_ bkat_ ico- CLOJARS_",
     "Sourcegraph": "sgp_ sgd_ slk_",
@@ -185,10 +191,12 @@ WORDLIKE_PREFIXES = {
     "Pinecone, LlamaCloud, Weights & Biases": "pcsk_ llx- wandb_v1_",
     "ElevenLabs, Fireworks, Voyage, Jina": "sk_ fw_ pa- jina_",
     "Firecrawl, Brave Search, E2B, Daytona, Browserbase": "fc- BSA e2b_ dtn_ bb_live_ bb_test_",
+    "browser-use, Hyperbrowser, Steel": "bu_ hb_ ste-",
+    "Mem0, Zep, Composio, Arcade, Modal, Cursor": "m0- z_ ak_ arc_ ak- as- key_ crsr_",
     "Alibaba Cloud, Tencent Cloud, Yandex, Scalingo": "LTAI AKID y0_ tk-us-",
     "Cloudflare": "cfat_ cfut_ cfk_",
-    "Databricks": "dapi",
-    "Vercel": "vcp_ vck_ vca_ vci_ vcr_",
+    "Databricks": "dapi dose",
+    "Vercel": "vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_",
     "Netlify, Neon, Render": "nfp_ nfc_ nfo_ nfu_ napi_ rnd_",
     "Pulumi, Prefect, Confluent, Unkey": "pul- pnu_ pnb_ cflt unkey_",
     "PostHog, Honeycomb, ReadMe": "phx_ hcaik_ hcxik_ hcamk_ rdme_",
@@ -243,7 +251,7 @@ FORMS = (
     Form("password", "://", r"://[^\s/?#@:\"'<>]{0,256}+:([^\s/?\"'<>]{1,512})@"),
     Form("token as the user", "://", r"://([\w~%+=-]{16,512}+)@", is_random),
     Form("signature", "?sig= &sig= ;sig= ignature= ecurity-", r"(?i)[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=([\w%+/=.~-]{8,}+)"),
-    Form("webhook", "hooks webhook", r"(?:hooks\.slack\.com/\w{1,20}|webhook\.office\.com/webhookb2|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks)/([\w@/-]{8,}+)"),
+    Form("webhook", "hook", r"(?:hooks\.slack\.com/\w{1,20}|hooks\.zapier\.com/hooks/catch|hook\.[\w.]{2,12}\.make\.com|webhook\.office\.com/webhookb2|discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks)/([\w@/-]{8,}+)"),
     # Clouds
     Form("AWS key id", "AKIA ASIA ABIA ACCA", r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}" + _END),
     Form("AWS secret beside its key id", "AKIA ASIA", r"A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9/+](?:[\s\S]{0,200}?[^A-Za-z0-9/+=])?([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
@@ -253,16 +261,21 @@ FORMS = (
     # Services
     Form("Airtable", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
     Form("Asana", "1/ 2/", r"[12]/\d{16}(?:/\d{16})?:[a-f0-9]{32}"),
+    Form("ClickUp", "pk_", r"pk_\d{4,12}_[A-Z0-9]{32}" + _END),
+    Form("DeepL, fal", ":", rf"{_UUID}:(?:fx|[a-f0-9]{{32}}){_END}"),
     Form("Discord", ".", r"[MNO][A-Za-z0-9]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])"),
     Form("Dropbox", "sl.", r"\bsl\.[\w.-]{60,}+"),
     Form("HubSpot, LaunchDarkly, Plaid, WakaTime", "pat- api- sdk- access- waka", rf"(?:pat-(?:na|eu)\d-|api-|sdk-|access-\w{{7,11}}-|waka_){_UUID}"),
     Form("Mailchimp", "-us", r"[a-f0-9]{32}-us[0-9]{1,2}\b"),
     Form("Mailgun, newer", "-", r"[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}\b"),
     Form("Meta, Square", "EAA IGAA IGQV", r"\b(?:EAA|IGAA|IGQV)[A-Za-z0-9]{60,}+"),
+    Form("New Relic, licence", "NRAL", r"[a-f0-9]{36}NRAL"),
+    Form("Salesforce", "00D", r"\b00D[A-Za-z0-9]{12,15}+![\w.]{60,}+"),
     Form("SendGrid", "SG.", r"SG\.[\w-]{16,}+\.[\w-]{16,}+"),
     Form("Telegram", ":AA", r"(?<![0-9])[0-9]{6,12}:AA[\w-]{33}(?![\w-])"),
     Form("Twilio", "SK AC", r"(?:SK|AC)[a-f0-9]{32}" + _END),
     Form("X", "AAAAAAAAAA", r"\bA{20,}+[A-Za-z0-9]{4,60}+%[A-Za-z0-9%]{40,}+"),
+    Form("Z.ai", ".", r"[a-f0-9]{32}\.[A-Za-z0-9]{16}" + _END),
     Form("1Password, secret key", "A3-", r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,11}){4,5}"),
     # Commands, files and statements
     Form("curl -u", "curl", r"curl\b[^\n]{0,300}?\s(?:-[a-zA-Z]{0,4}[uU]|--(?:proxy-)?user)[\s=\"',]{0,4}[^\s:\"'/]{1,128}:([^\s\"'/][^\s\"']{0,511}+)"),

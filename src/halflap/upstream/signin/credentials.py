@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 KEYRING_SECONDS = 3.0
 """A locked keyring may ask a person for a password and never answer."""
+_keyring_lock = threading.Lock()
 _LOCK_SECONDS = 60.0
 _MAX_BYTES = 1024 * 1024
 _SERVICE = "halflap"
@@ -207,7 +208,8 @@ def _try_lock(descriptor: int) -> bool:
 def _ask_keyring(question: Callable[[Any], Any]) -> Any:
     """Ask the system's keyring; None if there is none, or it doesn't answer in time.
 
-    In a daemon thread, because one that waits for a person must not keep the process from exiting.
+    In a daemon thread, because one that waits for a person must not keep the process from exiting. It holds the lock until
+    it has an answer, so that there is only one.
     """
     answer: Future[Any] = Future()
 
@@ -220,7 +222,11 @@ def _ask_keyring(question: Callable[[Any], Any]) -> Any:
         except Exception as error:  # noqa: BLE001 -- backends raise whatever their libraries do
             logger.info("The keyring can't be used: %s", error)
             answer.set_result(None)
+        finally:
+            _keyring_lock.release()
 
+    if not _keyring_lock.acquire(timeout=KEYRING_SECONDS):
+        return None
     threading.Thread(target=ask, daemon=True).start()
     with suppress(TimeoutError):
         return answer.result(KEYRING_SECONDS)

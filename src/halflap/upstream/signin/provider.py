@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from ipaddress import ip_address
+from socket import inet_aton
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
@@ -166,10 +168,14 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
         check_address(request.url, httpx2.URL(server_url))
 
     async def read(response: httpx2.Response) -> None:
+        host = response.request.url.host
         try:
-            await read_body(response, _MAX_BODY_BYTES)
+            with anyio.fail_after(_SECONDS):
+                await read_body(response, _MAX_BODY_BYTES)
         except TooLargeError as error:
-            raise SignInError(f"{response.request.url.host} answered with {error}.") from error
+            raise SignInError(f"{host} answered with {error}.") from error
+        except TimeoutError as error:
+            raise SignInError(f"The answer of {host} did not end within {_SECONDS:g} s.") from error
 
     hooks: dict[str, list[Callable[..., Awaitable[None]]]] = {"request": [check], "response": [read]}
     # In a thread: it reads the machine's certificates.
@@ -179,20 +185,22 @@ async def sign_in_client(server_url: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 def check_address(url: httpx2.URL, server: httpx2.URL) -> None:
-    """Reject addresses that a server must not choose: other schemes, plain HTTP, and this machine."""
-    is_local, is_local_server = _is_local(url.host), _is_local(server.host)
-    if url.scheme == "https" and (is_local_server or not is_local):
+    """Reject addresses that a server must not choose: other schemes, plain HTTP, and networks that it is not in itself."""
+    reach, server_reach = _reach(url.host), _reach(server.host)
+    if url.scheme == "https" and reach >= server_reach:
         return
-    if url.scheme == "http" == server.scheme and is_local == is_local_server:
+    if url.scheme == "http" == server.scheme and reach == server_reach:
         return
     shown = visible(str(url.copy_with(userinfo=b"", query=None, fragment=None)), _MAX_SHOWN)
     raise SignInError(f"The server points to {shown}, which is not a safe address to sign in at.")
 
 
-def _is_local(host: str) -> bool:
-    """Return whether a host is this machine."""
+def _reach(host: str) -> int:
+    """Return 0 for this machine, 1 for addresses of a private network, and 2 for others."""
     try:
-        address = ip_address(host)
-    except ValueError:
-        return host.rstrip(".").rpartition(".")[2].lower() == "localhost"
-    return address.is_loopback or address.is_unspecified or bool(getattr(address, "ipv4_mapped", None))
+        # As the system reads it: 127.1 is this machine, too.
+        address = ip_address(host if ":" in host else inet_aton(host))
+    except (ValueError, OSError):
+        return 0 if host.rstrip(".").rpartition(".")[2].lower() == "localhost" else 2
+    address = getattr(address, "ipv4_mapped", None) or address
+    return 0 if address.is_loopback or address.is_unspecified else 1 + address.is_global

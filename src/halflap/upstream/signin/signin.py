@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from halflap.core.errors import ClientRefusedError, SignInError, SignInNeededError
 from halflap.core.text import visible
 from halflap.core.values import CallContext, person_of
+from halflap.upstream.json_rpc import read_body
 from halflap.upstream.signin.credentials import Credentials, CredentialStore
 from halflap.upstream.signin.provider import PersonProvider, client_provider, renew, revoke, sign_in_client
 from halflap.upstream.signin.redirect import Redirect
@@ -61,6 +62,8 @@ class SignIn(httpx2.Auth):
             # The token was revoked or, if the clocks differ, expired.
             renewed = await self._renew(stored)
             if renewed is not None:
+                # Otherwise the HTTP client reads it whole.
+                await read_body(response, 0)
                 _authorize(request, renewed)
                 yield request
         elif response.status_code == HTTPStatus.FORBIDDEN and stored is not None:
@@ -116,7 +119,7 @@ class SignIn(httpx2.Auth):
         """Revoke the credentials if the server supports it, and delete them; return whether there were any."""
         stored = await self._stored()
         if stored is not None:
-            with suppress(httpx2.HTTPError, SignInError):
+            with suppress(httpx2.HTTPError, httpx2.InvalidURL, SignInError):
                 async with sign_in_client(self._url) as http:
                     await revoke(stored, http)
         await asyncio.to_thread(self._store.remove, self._url, self._principal)
@@ -131,7 +134,7 @@ class SignIn(httpx2.Auth):
             headers = {**self.server.headers, **_PING_HEADERS}
             try:
                 response = await http.post(self._url, json=_PING, headers=headers, auth=provider)
-            except (OAuthFlowError, ValidationError, httpx2.HTTPError) as error:
+            except (OAuthFlowError, ValidationError, httpx2.HTTPError, httpx2.InvalidURL) as error:
                 why = visible(str(error) or type(error).__name__, _MAX_SHOWN).rstrip(".")
                 raise SignInError(f"The sign-in to {self.server.name!r} failed: {why}.") from error
         if provider.context.current_tokens is None:
