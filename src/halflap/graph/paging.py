@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from halflap.graph.naming import Words, is_plural, phrase, words_of
-from halflap.graph.naming.vocabulary import CONTAINERS
 from halflap.graph.paths import EACH, Path
-from halflap.graph.types import form_of
 
 if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
@@ -103,7 +101,7 @@ def _takes_page(name: str) -> bool:
 def pages_of(ports: Ports) -> Pages | None:
     """Return how to get all pages of a tool's result, if that is known."""
     slots = [one for one in ports.slots if _is_page_slot(ports, one)]
-    lists, main = _lists(ports), main_list(ports)
+    lists, main = ports.lists, ports.main_list
     if not slots or (main is None and not lists):
         return None
     told = _told(ports, main)
@@ -116,7 +114,7 @@ def pages_of(ports: Ports) -> Pages | None:
 
 def more_of(ports: Ports) -> tuple[More, ...]:
     """Return what shows that a result is incomplete, if its other pages cannot be requested."""
-    lists, main = _lists(ports), main_list(ports)
+    lists, main = ports.lists, ports.main_list
     is_paged = any(takes_page(one.path) for one in ports.slots)
     told = [(place, tells) for place, tells in _told(ports, main) if lists and _is_about(place.path, lists)]
     flags = [one for one in told if one[1] == "more" or (one[1] == "done" and is_paged)]
@@ -134,30 +132,6 @@ def _told(ports: Ports, main: Path | None) -> list[tuple[Place, Tells]]:
     """Return the facts about the page at places outside of lists."""
     places = (one for one in ports.places if one.path and all(step.kind == "key" for step in one.path))
     return [(one, tells) for one in places if (tells := _tells(one, main)) is not None]
-
-
-def _lists(ports: Ports) -> tuple[Path, ...]:
-    """Return the outermost arrays inside a tool's result."""
-    found: dict[Path, None] = {}
-    for place in ports.places:
-        at = next((at for at, step in enumerate(place.path) if step.kind != "key"), 0)
-        if at and place.path[at] == EACH:
-            found[place.path[:at]] = None
-    return tuple(found)
-
-
-def main_list(ports: Ports) -> Path | None:
-    """Return the list that a tool exists for: the only one, or the one named after its entity or without a telling name."""
-    lists = _lists(ports)
-    if not lists:
-        inner = [one.path[0] for one in ports.places if one.path]
-        return () if inner and all(step == EACH for step in inner) else None
-    if len(lists) == 1:
-        return lists[0]
-    thing = ports.subject.thing
-    named = [one for one in lists if thing and words_of(one[-1].key) in (thing, thing[-1:])]
-    named = named or [one for one in lists if CONTAINERS.issuperset(words_of(one[-1].key))]
-    return named[0] if len(named) == 1 else None
 
 
 # The three ways --------------------------------------------------------------------------------------
@@ -188,7 +162,7 @@ def _by_cursor(slots: list[Slot], told: list[tuple[Place, Tells]], lists: tuple[
 def _by_number(slots: list[Slot], told: list[tuple[Place, Tells]], items: Path) -> Pages | None:
     for slot in slots:
         name = _name(slot.path)
-        if name not in _PAGE_NUMBERS | _OFFSETS or not form_of(slot.type).is_number:
+        if name not in _PAGE_NUMBERS | _OFFSETS or not slot.form.is_number:
             continue
         by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
         first = slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
@@ -203,7 +177,7 @@ def _by_last(ports: Ports, slots: list[Slot], told: list[tuple[Place, Tells]], i
     more = [(place, tells) for place, tells in told if tells in {"more", "done"}]
     if slot is None or not more:
         return None
-    kinds = form_of(slot.type).kinds
+    kinds = slot.form.kinds
     inside = [one for one in ports.places if one.path[:-1] == (*items, EACH) and one.form.kinds & kinds]
     for name in (("id",), (*ports.subject.thing, "id")):
         for one in inside:
@@ -273,7 +247,7 @@ def _tells(place: Place, items: Path | None) -> Tells | None:
 
 def _belongs(place: Place, slot: Slot) -> bool:
     """Return whether a slot takes the cursor of a place: a number only by the same name or from an address."""
-    fits = bool(place.form.kinds & form_of(slot.type).kinds)
+    fits = bool(place.form.kinds & slot.form.kinds)
     if _is_next(place.path):
         return fits or "string" in place.form.kinds
     asked = _name(slot.path)

@@ -10,7 +10,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halflap.graph.naming import NO_SUBJECT, slot_identities, subject_of, without_prefix
+from halflap.graph.naming import NO_SUBJECT, slot_identities, subject_of, without_prefix, words_of
+from halflap.graph.naming.vocabulary import CONTAINERS
 from halflap.graph.paths import EACH, NAME, VALUE, Path, Step, key
 from halflap.graph.types import Form, form_of
 from halflap.schema import (
@@ -68,6 +69,11 @@ class Slot:
     default: Any = field(default=None, compare=False)
     is_inside_optional: bool = False
     """Whether an object around it may be left out."""
+    form: Form = field(init=False, repr=False, compare=False)
+    """Its type as far as it matters for links."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "form", form_of(self.type))
 
     @property
     def parameter(self) -> str:
@@ -95,10 +101,16 @@ class Ports:
     name: str = field(init=False)
     """The name that its server gives it."""
     subject: Subject = field(init=False, repr=False)
+    lists: tuple[Path, ...] = field(init=False, repr=False)
+    """The outermost arrays inside its result."""
+    main_list: Path | None = field(init=False, repr=False)
+    """The list that the tool exists for: the only one, or the one named after its entity or without a telling name."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.original_name or self.tool.rpartition("__")[2])
+        object.__setattr__(self, "lists", tuple(dict.fromkeys(_outer_lists(self.places))))
         object.__setattr__(self, "subject", self._subject())
+        object.__setattr__(self, "main_list", self._main_list())
 
     def _subject(self) -> Subject:
         """Read the name; where a parameter names the thing itself, a bare `id` is that of what comes before it."""
@@ -113,6 +125,17 @@ class Ports:
             ):
                 return subject._replace(owner=subject.thing[:-size])
         return subject
+
+    def _main_list(self) -> Path | None:
+        if not self.lists:
+            inner = [one.path[0] for one in self.places if one.path]
+            return () if inner and all(step == EACH for step in inner) else None
+        if len(self.lists) == 1:
+            return self.lists[0]
+        thing = self.subject.thing
+        named = [one for one in self.lists if thing and words_of(one[-1].key) in (thing, thing[-1:])]
+        named = named or [one for one in self.lists if CONTAINERS.issuperset(words_of(one[-1].key))]
+        return named[0] if len(named) == 1 else None
 
     def needs(self, slot: Slot) -> bool:
         return slot.required and not slot.is_inside_optional and slot.parameter in self.required
@@ -195,6 +218,13 @@ def _slots(field: Field) -> Iterator[Slot]:
         # What takes one value or an array takes one.
         for array in (one for one in parts if one.kind == "array" and taken is None):
             todo.append((array.items or Type("any"), (*path, EACH), own, inside))
+
+
+def _outer_lists(places: Sequence[Place]) -> Iterator[Path]:
+    for place in places:
+        at = next((at for at, step in enumerate(place.path) if step.kind != "key"), 0)
+        if at and place.path[at] == EACH:
+            yield place.path[:at]
 
 
 # Results ---------------------------------------------------------------------------------------------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from halflap.schema import fields_of, object_types
-
-if TYPE_CHECKING:
-    from halflap.schema import Type
+from halflap.schema import Field, Type, fields_of, object_types
 
 Conversion = Literal["str", "int"]
 """The Python function that converts a value."""
@@ -24,9 +22,9 @@ _DISJOINT = frozenset(
     ("date-time", "date", "time", "duration", "uuid", "email", "uri", "ipv4", "ipv6", "hostname")
 )
 """Formats that exclude each other; others may overlap."""
-_MAX_FIELDS = 60
 _MAX_VALUES = 200
 _MAX_DEPTH = 3
+"""Levels of a value that are compared with a type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +35,8 @@ class Form:
     format: str | None = None
     values: frozenset[tuple[str, Any]] | None = None
     """All possible values, if they are enumerated."""
-    fields: tuple[tuple[str, bool, Form], ...] = ()
-    """The keys of an object: name, whether it is required, what it is."""
-    closed: bool = False
-    is_map: bool = False
-    """Whether it is an object whose keys are data."""
+    objects: tuple[Type, ...] = ()
+    """The objects that it may be."""
 
     @property
     def is_boolean(self) -> bool:
@@ -52,7 +47,7 @@ class Form:
         return self.kinds <= {"integer", "number"}
 
 
-def form_of(kind: Type, depth: int = 0) -> Form:
+def form_of(kind: Type) -> Form:
     if kind.kind in _PLAIN:
         return _plain(kind.kind, kind.format)
     parts = [one for one in (kind.members or (kind,)) if one.kind != "null"]
@@ -67,15 +62,11 @@ def form_of(kind: Type, depth: int = 0) -> Form:
     listed = frozenset(one for part in parts if part.kind == "values" for one in part.comparable_values)
     is_listed = 0 < len(listed) <= _MAX_VALUES and all(part.kind == "values" for part in parts)
     formats = {part.format for part in parts if part.kind == "string"}
-    objects = object_types(kind) if depth < _MAX_DEPTH else []
-    fields = fields_of(objects)[:_MAX_FIELDS]
     return Form(
         frozenset(kinds),
         _usual(next(iter(formats))) if len(formats) == 1 and not listed else None,
         listed - {("NoneType", None)} if is_listed else None,
-        tuple((one.name, one.required, form_of(one.type, depth + 1)) for one in fields),
-        bool(objects) and all(one.closed for one in objects),
-        bool(objects) and not fields and any(one.extra is not None for one in objects),
+        tuple(object_types(kind)),
     )
 
 
@@ -84,22 +75,27 @@ def _plain(kind: str, form: str | None) -> Form:
     return Form(frozenset({kind}), _usual(form))
 
 
+@lru_cache(maxsize=1 << 12)
+def _fields(form: Form) -> Mapping[str, tuple[bool, Form]]:
+    """Return the keys of an object: whether each is required, and what it is."""
+    return {one.name: (one.required, form_of(one.type)) for one in fields_of(form.objects)}
+
+
 def _usual(form: str | None) -> str | None:
     return None if form is None else _SAME_FORMAT.get(form.lower(), form.lower())
 
 
 def admits(kind: Type, value: Any) -> bool:
     """Return whether a value can be of a type; the items of arrays are not checked."""
-    return not _conflict(_form_of_value(value), form_of(kind))
+    return not _conflict(form_of(_type_of(value)), form_of(kind))
 
 
-def _form_of_value(value: Any, depth: int = 0) -> Form:
-    kind = frozenset({_kind_of(value)}) - {"null"}
+def _type_of(value: Any, depth: int = 0) -> Type:
     if isinstance(value, dict):
-        inner = {} if depth == _MAX_DEPTH else value
-        fields = ((name, True, _form_of_value(one, depth + 1)) for name, one in inner.items())
-        return Form(kind, fields=tuple(fields), is_map=not value)
-    return Form(kind, values=None if isinstance(value, list) else frozenset({(type(value).__name__, value)}))
+        inner = value.items() if depth < _MAX_DEPTH else ()
+        fields = tuple(Field(str(name), _type_of(one, depth + 1), required=True) for name, one in inner)
+        return Type("object", fields=fields, extra=None if value else Type("never"))
+    return Type("array") if isinstance(value, list) else Type("values", values=(value,))
 
 
 def _conflict(given: Form, asked: Form) -> str:
@@ -137,16 +133,17 @@ def conversion(given: Form, asked: Form) -> Conversion | None:
 
 
 def _objects(given: Form, asked: Form) -> str:
-    if not given.fields:
-        needed = any(required for _, required, _ in asked.fields)
-        return "its keys are data, not fields" if given.is_map and needed else ""
-    has = {name: form for name, _, form in given.fields}
-    for name, required, form in asked.fields:
-        problem = _conflict(has[name], form) if name in has else "missing" if required else ""
+    has, takes = _fields(given), _fields(asked)
+    if not has:
+        is_map = any(one.extra is not None for one in given.objects)
+        needed = any(required for required, _ in takes.values())
+        return "its keys are data, not fields" if is_map and needed else ""
+    for name, (required, form) in takes.items():
+        problem = conflict(has[name][1], form) if name in has else "missing" if required else ""
         if problem:
             return f"{name!r}: {problem}"
-    more = sorted(has.keys() - {name for name, _, _ in asked.fields})
-    return f"{more[0]!r} is not accepted" if more and asked.closed and asked.fields else ""
+    more = sorted(has.keys() - takes.keys()) if takes and all(one.closed for one in asked.objects) else []
+    return f"{more[0]!r} is not accepted" if more else ""
 
 
 def _kind_of(value: Any) -> str:

@@ -122,10 +122,9 @@ class _Reader:
         if level > self._deepest or len(path) > _MAX_NESTING or self._spend(cost) < cost:
             return CUT
         found = _with_relations(self._read(schema, level, (*path, id(schema))), schema.get(_RELATIONS))
-        description = schema.get("description")
-        return (
-            replace(found, description=description) if isinstance(description, str) and description else found
-        )
+        description = _description(schema)
+        is_described = not description or found.description == description
+        return found if is_described else replace(found, description=description)
 
     def _read(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         for key in _REFERENCES:
@@ -182,10 +181,8 @@ class _Reader:
             return self._object(schema, level, path)
         if kind == "array":
             return self._array(schema, level, path)
-        if kind != "string":
-            return Type(kind)
-        form = schema.get("format")
-        return Type(kind, format=form if isinstance(form, str) else None)
+        form = schema.get("format") if kind == "string" else None
+        return Type(kind, format=form if isinstance(form, str) else None, description=_description(schema))
 
     def _object(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
         declared, listed = schema.get("properties"), schema.get("required")
@@ -227,6 +224,11 @@ class _Reader:
         parts += [items] if isinstance(items, dict) else []
         inner = [self.read(one, level + 1, path, cost=1) for one in parts]
         return Type("array", items=union(inner) if inner else None)
+
+
+def _description(schema: Mapping[str, Any]) -> str:
+    text = schema.get("description")
+    return text if isinstance(text, str) else ""
 
 
 def _unread(schema: Mapping[str, Any]) -> Type:

@@ -158,6 +158,8 @@ def objects_in(kind: Type) -> Iterator[Type]:
 
 def fields_of(objects: Sequence[Type]) -> tuple[Field, ...]:
     """Return the keys of all these objects, each once; required are those that all of them require."""
+    if len(objects) == 1:
+        return objects[0].fields
     same: dict[str, list[Field]] = {}
     for one in objects:
         for found in one.fields:

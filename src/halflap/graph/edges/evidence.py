@@ -29,7 +29,7 @@ LEAST = 0.5
 COMPANION = 0.35
 """A weaker link counts beside one that makes an edge, and in plans."""
 
-DECLARED = 0.9
+DECLARED = 0.95
 """The server says so: both identify the same, or a description names the other tool."""
 _IDENTIFIER = 0.92
 """An identifier of the thing that the parameter asks for: `issues[].number` for `issue_number`, `owner.login` for `owner`."""
@@ -102,7 +102,7 @@ class Catalogue:
 
 
 def score(given: Meaning, asked: Asked, catalogue: Catalogue) -> Evidence | None:
-    """Return the strongest reason why such a field can fill a slot, if there is one and the types allow it."""
+    """Return the strongest reason why such fields can fill a slot, if there is one and the types allow it."""
     is_converted = bool(conflict(given.form, asked.form))
     if is_converted and conversion(given.form, asked.form) is None:
         return None
@@ -114,14 +114,14 @@ def score(given: Meaning, asked: Asked, catalogue: Catalogue) -> Evidence | None
         return None
     may_be_refused = asked.form.values is not None and given.form.values is None
     weight = best[1] * DOUBT ** (asked.is_new + may_be_refused)
-    return None if weight < COMPANION else Evidence(best[0], weight, best[2])
+    return Evidence(best[0], weight, best[2])
 
 
 def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converted: bool) -> Iterator[_Reason]:
     """Yield the readings by which a field identifies what a slot asks for; only identifiers are ever converted."""
     for own in given.identities:
         is_home = given.server == asked.server or own.attribute in _EVERYWHERE
-        factor = given.factor * (1.0 if is_home else _OTHER_SERVER)
+        factor = 1.0 if is_home else _OTHER_SERVER
         for wanted in asked.identities:
             weight, detail = _identifies(own, wanted, _is_described(own, asked))
             if not weight or (is_converted and (not own.attribute or own.attribute != wanted.attribute)):
@@ -143,13 +143,13 @@ def _others(given: Meaning, asked: Asked, catalogue: Catalogue) -> Iterator[_Rea
         if not own.attribute and any(
             not one.attribute and one.words == own.words for one in asked.identities
         ):
-            yield "name", catalogue.name_weight(own.words) * given.factor, phrase(own.words)
+            yield "name", catalogue.name_weight(own.words), phrase(own.words)
         for wanted in asked.described:
             if own.attribute == wanted.attribute and doubts(own.thing, wanted.thing) is not None:
-                weight = _INDIRECT * given.factor * (1.0 if is_home else _OTHER_SERVER)
+                weight = _INDIRECT * (1.0 if is_home else _OTHER_SERVER)
                 yield "text", weight, f"{phrase(wanted.thing)} {own.attribute}"
     if given.form.format in _RARE_FORMATS and given.form.format == asked.form.format:
-        yield "format", _INDIRECT * given.factor, given.form.format or ""
+        yield "format", _INDIRECT, given.form.format or ""
     for thing in set(given.produces).intersection(asked.consumes) if is_home else ():
         yield "declared", DECLARED, f"the server declares that both identify a {thing}"
 

@@ -10,7 +10,7 @@ from halflap.graph.edges.evidence import LEAST
 from halflap.graph.naming import is_secret, words_of
 from halflap.graph.paging import takes_page
 from halflap.graph.paths import Path, keys_of, path_text
-from halflap.graph.types import conflict, form_of
+from halflap.graph.types import conflict
 
 if TYPE_CHECKING:
     from halflap.graph.edges.graph import Graph
@@ -94,7 +94,7 @@ def _alike(source: Ports, target: Ports) -> Iterator[Near]:
         for place in source.places:
             if words_of(name) != words_of(place.path[-1].key if place.path else ""):
                 continue
-            problem = conflict(place.form, form_of(slot.type))
+            problem = conflict(place.form, slot.form)
             if takes_page(slot.path) or is_secret(words_of(name)):
                 yield Near(
                     "each call's own", f"{name} is never taken from other results", place.path, slot.path

@@ -17,12 +17,11 @@ from halflap.graph.naming import (
     slot_identities,
     words_of,
 )
-from halflap.graph.paging import main_list
-from halflap.graph.paths import EACH, Path, keys_of
-from halflap.graph.types import Form, form_of
+from halflap.graph.paths import EACH, NAME, Path, keys_of
 
 if TYPE_CHECKING:
     from halflap.graph.ports import Place, Ports, Slot
+    from halflap.graph.types import Form
     from halflap.schema import Type
 
 DOUBT = 0.9
@@ -47,8 +46,6 @@ class Meaning(NamedTuple):
     is_item: bool
     """Whether it is an item of an array of plain values, or the whole result."""
     form: Form
-    factor: float
-    """Its factor for every slot: by its depth, and whether it may be missing, was learned or echoed."""
     produces: tuple[str, ...]
     """What it identifies, as declared by the server."""
 
@@ -59,6 +56,8 @@ class Returned(NamedTuple):
     tool: str
     place: Place
     meaning: Meaning
+    factor: float
+    """Its factor for every slot: by its depth, and whether it may be missing, was learned or echoed."""
     at: int
     """Its number among the tool's places: among equals, the first wins."""
 
@@ -84,7 +83,7 @@ _meaning = lru_cache(maxsize=1 << 16)(Meaning)
 
 def returned_by(ports: Ports) -> Iterator[Returned]:
     """Yield the fields of a tool that can fill parameters: everything but yes or no."""
-    main = main_list(ports)
+    main = ports.main_list
     is_change = may_change(ports)
     subject = ports.subject
     # What a tool for several things returns once is of something else: `add_members_to_team` returns the team.
@@ -103,7 +102,12 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
         path, keys = place.path, keys_of(place.path)
         is_item = path[-1:] in ((), (EACH,))
         is_own = len(keys) == 2 if main is None else path[:-1] == (*main, EACH)  # noqa: PLR2004 -- `issue.id`
-        identities = place_identities(keys, around if len(keys) == len(path) else subject, is_own=is_own)
+        # The keys of a map are not what the map is named after.
+        identities = (
+            ()
+            if path[-1:] == (NAME,)
+            else place_identities(keys, around if len(keys) == len(path) else subject, is_own=is_own)
+        )
         if not is_item and keys and is_plural(keys[-1]):
             identities = tuple(one._replace(certainty=_COUNT) for one in identities)
         is_repeated = EACH not in path and any(one.attribute and one[:2] in needed for one in identities)
@@ -120,8 +124,8 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
         )
         factor = _DEEPER ** len(keys) * DOUBT ** sum(doubts) * (1.0 if place.declared else _LEARNED)
         produces = _relations(place.type, "produces")
-        meaning = _meaning(ports.server, identities, is_item, place.form, factor, produces)
-        yield Returned(ports.tool, place, meaning, at)
+        meaning = _meaning(ports.server, identities, is_item, place.form, produces)
+        yield Returned(ports.tool, place, meaning, factor, at)
 
 
 def asked_of(ports: Ports, slot: Slot) -> Asked:
@@ -135,7 +139,7 @@ def asked_of(ports: Ports, slot: Slot) -> Asked:
     return Asked(
         ports.server,
         identities,
-        form_of(slot.type),
+        slot.form,
         described_identities(slot.description) if slot.description and is_needed else (),
         _relations(slot.type, "consumes"),
         is_secret(words_of(keys[-1])) or (len(keys) > _DEEPEST_OPTIONAL and not is_needed),

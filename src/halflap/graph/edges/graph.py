@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from halflap.graph.edges.choice import Candidate, add, best_first, together
-from halflap.graph.edges.evidence import LEAST, score
+from halflap.graph.edges.evidence import COMPANION, LEAST, score
 from halflap.graph.edges.fields import Asked, asked_of
 from halflap.graph.edges.index import Index, without_collection
 from halflap.graph.edges.model import Edge, Evidence, Link, edge_of, page_edge
@@ -111,10 +111,9 @@ class Graph:
 
     def edges(self, best: int = BEST) -> Iterator[Edge]:
         """Yield the edges to every tool, from the `best` tools for each of its parameters."""
-        for tool in list(self.tools):
-            with without_collection():
-                found = self._into(tool, best)
-            yield from found
+        with without_collection():
+            for tool in list(self.tools):
+                yield from self._into(tool, best)
 
     def _into(self, tool: str, best: int) -> Sequence[Edge]:
         sources = {tool, *self._named_or_seen(tool)}
@@ -166,13 +165,13 @@ class Graph:
         by_slot: dict[Path, list[Candidate]] = {}
         more = source.tool in self._named_or_seen(target.tool)
         changed = self._changed[target.tool]
+        may_be_pointless = source.subject.verb in _GONE or target.subject.creates
         for slot, asked in self._slots[target.tool]:
             candidates = self._table(asked).get(source.tool, [])
-            candidates = [
-                one
-                for one in candidates
-                if not changed.has(slot, source, one.path) and not _is_pointless(one, source, target, slot)
-            ]
+            if changed.things:
+                candidates = [one for one in candidates if not changed.has(slot, source, one.path)]
+            if may_be_pointless:
+                candidates = [one for one in candidates if not _is_pointless(one, source, target, slot)]
             if more:
                 found = {one.path: one for one in candidates}
                 for given, evidence in self._declared_or_seen(source, target, slot, asked, found):
@@ -234,10 +233,14 @@ class Graph:
         found: _Table = {}
         for meaning, fields in self.index.candidates(asked, home=home):
             evidence = score(meaning, asked, self.index.catalogue)
-            if evidence is not None:
-                reasons = (evidence,)
-                for given in fields:
-                    found.setdefault(given.tool, []).append(Candidate(given, reasons, evidence.weight))
+            if evidence is None:
+                continue
+            made: dict[float, tuple[Evidence]] = {}
+            for given in fields:
+                weight = evidence.weight * given.factor
+                if weight >= COMPANION:
+                    reasons = made.get(weight) or made.setdefault(weight, (evidence._replace(weight=weight),))
+                    found.setdefault(given.tool, []).append(Candidate(given, reasons, weight))
         return found
 
 
@@ -253,11 +256,8 @@ def _may_be_linked(slot: Slot) -> bool:
 def _is_pointless(one: Candidate, source: Ports, target: Ports, slot: Slot) -> bool:
     """Return whether a value names something deleted, or will name something new of the same kind."""
     thing = target.subject.thing
-    is_gone = source.subject.verb in _GONE
-    if not is_gone and not target.subject.creates:
-        return False
     things = {own.thing for own in one.given.meaning.identities}
-    if is_gone and source.subject.thing in things:
+    if source.subject.verb in _GONE and source.subject.thing in things:
         return True
     is_new = target.subject.creates and thing in things
     return is_new and slot_identities(keys_of(slot.path), target.subject)[0].thing == thing

@@ -13,13 +13,13 @@ from halflap.graph.edges.evidence import COMPANION, Catalogue
 from halflap.graph.edges.fields import Asked, Meaning, Returned, returned_by
 from halflap.graph.naming import doubts, is_secret
 from halflap.graph.naming.vocabulary import IDENTIFIERS, PERSONS, ROLES, SELF_NAMING
-from halflap.graph.paths import NAME
 
 if TYPE_CHECKING:
     from halflap.graph.naming import Words
     from halflap.graph.ports import Ports
 
 _SHORTEST = 3
+_WHOLE = frozenset({"object", "array"})
 
 _Key = tuple[str, ...]
 """What fields are found by: a kind, and words."""
@@ -32,7 +32,10 @@ class Index:
         self._tools: dict[str, Ports] = {}
         self._fields: dict[str, tuple[Returned, ...]] = {}
         """Of the tools read so far."""
-        self._found: dict[_Key, dict[Meaning, list[Returned]]] = {}
+        self._meant: dict[Meaning, list[Returned]] = {}
+        """The fields that mean the same."""
+        self._found: dict[_Key, dict[tuple[str, bool], list[Meaning]]] = {}
+        """What may be meant by a key: by server, and whether it is an object or array as a whole."""
         self.catalogue = Catalogue()
         self._sorted: list[str] | None = None
         """All entities of which identifiers are returned."""
@@ -46,11 +49,9 @@ class Index:
         del self._tools[ports.tool]
         self.catalogue.tools -= 1
         self.catalogue.count(ports.server, ports.subject.things, -1)
-        self._sorted = None
         fields = self._fields.pop(ports.tool, ())
         for one in fields:
-            for key in _keys_of(one):
-                self._found[key][one.meaning].remove(one)
+            self._meant[one.meaning].remove(one)
         self.catalogue.names.subtract(_names_of(fields))
 
     def of(self, tool: str) -> Sequence[Returned]:
@@ -66,12 +67,15 @@ class Index:
     def candidates(self, asked: Asked, *, home: bool) -> Iterator[tuple[Meaning, Sequence[Returned]]]:
         """Yield the fields of a slot's own server, or of the others, that may fill it, those that mean the same together."""
         self._read()
+        takes_whole = not asked.form.kinds.isdisjoint(_WHOLE)
         seen: set[int] = set()
         for key in self._keys(asked):
-            for meaning, fields in self._found.get(key, {}).items():
-                if (meaning.server == asked.server) == home and id(meaning) not in seen:
-                    seen.add(id(meaning))
-                    yield meaning, fields
+            for (server, is_whole), meanings in self._found.get(key, {}).items():
+                if (server == asked.server) == home and (takes_whole or not is_whole):
+                    for meaning in meanings:
+                        if id(meaning) not in seen:
+                            seen.add(id(meaning))
+                            yield meaning, self._meant[meaning]
 
     def _read(self) -> None:
         """Read the fields of new tools."""
@@ -81,21 +85,26 @@ class Index:
             for tool in [one for one in self._tools if one not in self._fields]:
                 fields = self._fields[tool] = tuple(returned_by(self._tools[tool]))
                 for one in fields:
-                    for key in _keys_of(one):
-                        self._found.setdefault(key, {}).setdefault(one.meaning, []).append(one)
+                    known = self._meant.get(one.meaning)
+                    if known is None:
+                        known = self._meant[one.meaning] = []
+                        group = one.meaning.server, one.meaning.form.kinds <= _WHOLE
+                        for key in _keys_of(one.meaning):
+                            self._found.setdefault(key, {}).setdefault(group, []).append(one.meaning)
+                    known.append(one)
                 self.catalogue.names.update(_names_of(fields))
         self._sorted = None
 
     def _keys(self, asked: Asked) -> set[_Key]:
         """Return what the fields that may fill a slot are found by."""
-        found: set[_Key] = {("of", one.thing[-1]) for one in asked.described if one.thing}
+        found: set[_Key] = {("of", one.thing[-1], one.attribute) for one in asked.described if one.thing}
         found |= {("declared", thing) for thing in asked.consumes}
         if asked.form.format == "email":
             found.add(("format", "email"))
         for one in asked.identities:
             name = one.thing if one.attribute else one.words
             things = {name[-1], "".join(name), *self._related(name[-1])} if name else set()
-            found |= {("of", thing) for thing in things}
+            found |= {("of", thing, one.attribute) for thing in things}
             if one.attribute or self.catalogue.is_thing(asked.server, name):
                 found |= {("to", thing) for thing in things}
             elif self.catalogue.name_weight(name) >= COMPANION:
@@ -123,7 +132,7 @@ class Index:
     def _is_short_form(self, short: str, long: str) -> bool:
         """Return whether a word is short for another, and not a part of it: `org`, but not the user of a `usergroup`."""
         rest = long.removeprefix(short)
-        is_compound = ("of", rest) in self._found or ("to", rest) in self._found
+        is_compound = ("of", rest, "") in self._found or ("to", rest) in self._found
         return not is_compound and doubts((short,), (long,)) is not None
 
 
@@ -141,23 +150,21 @@ def without_collection() -> Iterator[None]:
 
 def _names_of(fields: Sequence[Returned]) -> set[Words]:
     """Return the names of a tool's plain values."""
-    return {key[1:] for one in fields for key in _keys_of(one) if key[0] == "name"}
-
-
-def _keys_of(one: Returned) -> frozenset[_Key]:
-    """Return what a field is found by; secrets and the keys of maps only by lineage."""
-    is_key = one.place.path[-1:] == (NAME,)
-    return frozenset() if is_key else _keys_of_meaning(one.meaning)
+    return {key[1:] for one in fields for key in _keys_of(one.meaning) if key[0] == "name"}
 
 
 @lru_cache(maxsize=1 << 16)
-def _keys_of_meaning(meaning: Meaning) -> frozenset[_Key]:
+def _keys_of(meaning: Meaning) -> frozenset[_Key]:
+    """Return what a field is found by; secrets only by lineage."""
     found: set[_Key] = {("declared", thing) for thing in meaning.produces}
     for own in meaning.identities:
         if is_secret(own.words):
             return frozenset()
         if own.attribute:
-            found |= {("as", own.attribute), *(("of", thing) for thing in own.thing[-1:])}
+            found.add(("as", own.attribute))
+            for thing in own.thing[-1:]:
+                # What names no attribute asks for any.
+                found |= {("of", thing, own.attribute), ("of", thing, "")}
         elif own.words:
             found |= {("name", *own.words), ("to", own.words[-1])}
     return frozenset(found | ({("format", "email")} if meaning.form.format == "email" else set()))

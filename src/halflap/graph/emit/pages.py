@@ -192,7 +192,7 @@ if isinstance(RESULT, dict) and FAILED:
         self._reads_addresses = True
         name = pages.target[-1].key
         slot = next(one for one in task.ports.slots if one.path == pages.target)
-        is_number = form_of(slot.type).is_number
+        is_number = slot.form.is_number
         template = f"""
 if isinstance(cursor, str) and '?' in cursor:
     cursor = from_address(cursor, LETTERS)

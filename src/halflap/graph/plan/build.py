@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identities
-from halflap.graph.paging import main_list, more_of, pages_of, takes_page
+from halflap.graph.paging import more_of, pages_of, takes_page
 from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
 from halflap.graph.plan.need import Have, as_taken
 from halflap.graph.plan.search import GOAL, Found, Node, Search
+from halflap.graph.types import conversion
 from halflap.graph.workflow import Axis, Given, Match, Task, Wanted, Workflow, axes_of
 
 
@@ -40,14 +41,17 @@ def _ordered(choices: Mapping[Node, Mapping[Node, object]]) -> list[Node]:
 def _task(search: Search, found: Found, node: Node, ids: Mapping[str, str]) -> Task:
     need = search.need(node)
     arguments = list(need.given)
+    slots = {one.path: one for one in need.ports.slots}
     for source, units in found.choices[node].items():
         made = search.offered(node, source.tool)
-        for at in units:
-            arguments += [replace(one, step=ids[one.step]) if one.step else one for one in made[at].given]
+        forms = {one.path: one.form for one in search.graph.tools[source.tool].places}
+        for one in (one for at in units for one in made[at].given):
+            convert = conversion(forms[one.source], slots[one.slot].form) if one.step else None
+            arguments.append(replace(one, step=ids[one.step], convert=convert) if one.step else one)
     for at in found.missing.get(node, ()):
         unit = need.open[at]
         arguments.append(Given(unit.path[:-1] if unit.is_array else unit.path, "missing"))
-    places = {one.path: at for at, one in enumerate(need.ports.slots)}
+    places = {path: at for at, path in enumerate(slots)}
     arguments.sort(key=lambda one: (places.get(one.slot, len(places)), slot_text(one.slot)))
     return Task(ids[node.tool], need.ports, tuple(arguments))
 
@@ -116,7 +120,7 @@ def _filtered(have: Have, tasks: Mapping[str, Task], wanted: Wanted) -> Wanted:
     """Filter what is printed: a list in it, or the list that a wanted tool returns; what a change returns stays whole."""
     ports = tasks[wanted.step].ports
     items = items_of(wanted.path)
-    main = None if wanted.path or may_change(ports) else main_list(ports)
+    main = None if wanted.path or may_change(ports) else ports.main_list
     if main is not None:
         items = (*main, EACH)
     matches = tuple(_matches(have, Axis(wanted.step, items), tasks)) if items else ()

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.graph.effects import changed_by, destroys
 from halflap.graph.naming import slot_identities, things_around
-from halflap.graph.paging import main_list
 from halflap.graph.paths import Path, items_of, keys_of, many
-from halflap.graph.types import conflict, conversion, form_of
 from halflap.graph.workflow import Given
 
 if TYPE_CHECKING:
@@ -97,14 +95,11 @@ def _path_into(link: Link, slot: Slot, source: Ports) -> Path | None:
 
 def _given(way: _Way, source: Ports) -> Given:
     slot, link, path = way
-    given = next(one.form for one in source.places if one.path == path)
-    asked = form_of(slot.type)
     return Given(
         slot.path,
         "step",
         step=source.tool,
         source=path,
-        convert=conversion(given, asked) if conflict(given, asked) else None,
         confidence=link.confidence,
         evidence=link.evidence,
     )
@@ -135,7 +130,7 @@ def _array(
 
 def _lists(target: Ports, given: Given, source: Ports) -> bool:
     """Return whether the items that a value comes from are the things that the slot asks for, and no list beside others."""
-    if many(given.source) and main_list(source) is None:
+    if many(given.source) and source.main_list is None:
         return False
     asked = slot_identities(keys_of(given.slot), target.subject)[0]
     thing = asked.thing if asked.attribute else asked.words
