@@ -27,7 +27,7 @@ NUMBERS = table("x86_64") | {
     "pkey_mprotect": 329, "seccomp": 317, "pidfd_send_signal": 424, "pidfd_open": 434,
     "pidfd_getfd": 438, "process_madvise": 440, "memfd_secret": 447, "dup": 32, "sched_setaffinity": 203,
     "mincore": 27, "name_to_handle_at": 303, "getdents64": 217, "timerfd_create": 283,
-    "inotify_init1": 294, "kcmp": 312, "vmsplice": 278, "splice": 275, "tee": 276,
+    "inotify_init1": 294, "kcmp": 312, "membarrier": 324, "vmsplice": 278, "splice": 275, "tee": 276,
 }  # fmt: skip
 
 _BEFORE = """\

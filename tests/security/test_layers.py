@@ -87,7 +87,7 @@ def test_an_ordinary_user_has_every_layer_but_another_user(
 
 
 _WITHOUT_FILTER = """
-import json, os, platform, signal, sys
+import json, os, platform, signal, struct, sys
 from halflap.sandbox.jail.inside import child, program, seccomp
 
 user, locked, channel = map(int, sys.argv[1:])
@@ -112,7 +112,7 @@ def attack(_):
         done.append(name)
     os.write(3, json.dumps(done).encode())
 
-program.run, seccomp.build = attack, lambda _: None
+program.run, seccomp.build = attack, lambda _: struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000)
 profile = child.Profile()
 profile.prepare({
     "machine": platform.machine(), "user": user, "path": [], "modules": [], "memory_bytes": 1 << 27, "cpu_seconds": 3,

@@ -17,7 +17,6 @@ __all__ = [
     "Program",
     "Readiness",
     "ToolHelp",
-    "canary_trouble",
 ]
 
 MAX_DEPTH: Final = 4
@@ -109,11 +108,3 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-def canary_trouble(ending: Ending) -> str | None:
-    """Return what is wrong with a sandbox in which a canary ran: a script that returns what it could break out with."""
-    if ending.value == []:
-        return None
-    escapes = ", ".join(ending.value) if isinstance(ending.value, list) else ""
-    return f"a program could {escapes}" if escapes else f"the canary failed: {ending.error}"

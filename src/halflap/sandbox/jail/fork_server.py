@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import platform
-import pwd
 import random
 import shutil
 import signal
@@ -36,8 +35,7 @@ _CLOSE_SECONDS = 3.0
 _EXIT_SECONDS = 5.0
 _READ_BYTES = 65_536
 _PRIVATE_USERS = range(61_184, 65_520)
-"""The range in which systemd allocates dynamic users."""
-_NOBODY = 65_534
+"""The range of systemd's dynamic users, of which few are in use: nothing depends on ours being the only one."""
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
     "from halflap.sandbox.jail.inside.server import main; main(int(sys.argv[2]))"
@@ -110,7 +108,8 @@ class ForkServer:
         self._control.setblocking(False)
         with self._theirs as theirs:
             self._process = await _start_bare(theirs)
-        user = await asyncio.to_thread(_private_user)
+        # As root, children become a user without a name, files or processes.
+        user = random.SystemRandom().choice(_PRIVATE_USERS) if os.getuid() == 0 else os.getuid()
         orders = self._orders | {"user": user, "machine": platform.machine()}
         await loop.sock_sendall(self._control, json.dumps(orders).encode() + b"\n")
         loop.add_reader(self._control, self._receive)
@@ -297,23 +296,3 @@ async def _start_bare(theirs: socket.socket) -> asyncio.subprocess.Process:
         env={name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ},
         pass_fds=[theirs.fileno()], start_new_session=True, cwd="/",
     )  # fmt: skip
-
-
-def _private_user() -> int:
-    """Return the user id for children: for root, one without a name and without processes; otherwise our own.
-
-    It is chosen here, because looking up names leaves the host's users in memory.
-    """
-    if os.getuid() != 0:
-        return os.getuid()
-    taken = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            taken.add(folder.stat().st_uid)
-    for number in random.SystemRandom().sample(_PRIVATE_USERS, 100):
-        try:
-            pwd.getpwuid(number)
-        except KeyError:
-            if number not in taken:
-                return number
-    return _NOBODY

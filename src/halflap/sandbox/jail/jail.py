@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import SandboxError
 from halflap.sandbox.jail.fork_server import Pool
 from halflap.sandbox.jail.process import SandboxProcess
-from halflap.sandbox.sandbox import Ending, Host, Program, Readiness, canary_trouble
+from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
 
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
@@ -19,7 +19,8 @@ __all__ = ["Jail"]
 _PROFILE = "halflap.sandbox.jail.inside.child"
 _MIN_IDLE, _MAX_IDLE = 3, 8
 """How many locked processes wait for programs; more while more programs run at the same time."""
-_REFILL_DELAY_SECONDS = 0.02
+_RECYCLE_DELAY_SECONDS = 0.005
+"""Ending a process and forking another takes CPU time, which the answer of the program needs first."""
 _CANARY = Program(
     """\
 import ctypes, os, socket
@@ -80,10 +81,12 @@ class Jail:
             return Readiness(self.name, trouble="the jail needs Linux")
         try:
             report = (await self._pool.start()).report
-            ending = await (await self._take()).run(_CANARY, Host())
+            canary = await self._take()
         except OSError as error:
             return Readiness(self.name, trouble=str(error))
-        trouble = canary_trouble(ending) if self._has_locks else None
+        ending = await canary.run(_CANARY, Host())
+        canary.close()
+        trouble = _escapes(ending) if self._has_locks else None
         if self._config.sandbox == "hardened" and (missing := report["missing"]):
             reasons = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
             trouble = f"`execution.sandbox: hardened` needs every layer ({reasons})"
@@ -96,14 +99,14 @@ class Jail:
             process = await self._take()
         except OSError as error:
             raise SandboxError(f"no process could be started for the program: {error}") from error
-        # Another one is forked to replace it, but not while this one starts: that would take its CPU time.
-        delay = _REFILL_DELAY_SECONDS if self._pool.idle else 0.0
-        asyncio.get_running_loop().call_later(delay, self._refill)
         self._running += 1
+        if not self._pool.idle:
+            self._refill()
         try:
             return await process.run(program, host)
         finally:
             self._running -= 1
+            asyncio.get_running_loop().call_later(_RECYCLE_DELAY_SECONDS, self._recycle, process)
 
     async def _take(self) -> SandboxProcess:
         """Return a locked process that has run no program. Raises `OSError`."""
@@ -115,8 +118,20 @@ class Jail:
             raise
         return process
 
+    def _recycle(self, process: SandboxProcess) -> None:
+        process.close()
+        self._refill()
+
     def _refill(self) -> None:
         self._pool.refill(min(max(_MIN_IDLE, self._running), _MAX_IDLE))
 
     async def close(self) -> None:
         await self._pool.close()
+
+
+def _escapes(canary: Ending) -> str | None:
+    """Return what is wrong with a jail in which the canary ran."""
+    if canary.value == []:
+        return None
+    escapes = ", ".join(canary.value) if isinstance(canary.value, list) else ""
+    return f"a program could {escapes}" if escapes else f"the canary failed: {canary.error}"

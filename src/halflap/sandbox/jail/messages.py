@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import marshal
 import math
-from types import NoneType
 from typing import Any
 
 from halflap.core.json_bounds import MAX_PARTS, check_parts
@@ -23,15 +22,6 @@ __all__ = ["read_call", "read_ending", "read_number", "read_shown", "write_value
 _MAX_PARTS_SHOWN = 1_000
 """Far more than an image or a sound has."""
 _MAX_LINE = 1_000_000
-_OUTCOMES = ("ok", "failed", "memory")
-"""What a program may report of itself."""
-_FIELDS = {
-    "error": str,
-    "hint": str | NoneType,
-    "undefined": str | NoneType,
-    "cpu_seconds": float,
-    "memory_bytes": int,
-}
 _MAX_NUMBER = 1 << 53
 
 
@@ -45,11 +35,11 @@ def read_number(body: bytes) -> int:
 
 def read_call(body: bytes) -> tuple[str, dict[str, Any], int | None]:
     """Return the name of the tool to call, the arguments, and the line of the program."""
-    order = _read_object(body)
-    name, arguments, line = order.get("name"), order.get("arguments"), order.get("line")
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise MisuseError("a call without a name or arguments")
-    return name, arguments, line if type(line) is int and 0 < line <= _MAX_LINE else None
+    match _read_object(body):
+        case {"name": str(name), "arguments": dict(arguments), **more}:
+            line = more.get("line")
+            return name, arguments, line if type(line) is int and 0 < line <= _MAX_LINE else None
+    raise MisuseError("a call without a name or arguments")
 
 
 def read_shown(body: bytes) -> dict[str, Any]:
@@ -59,14 +49,16 @@ def read_shown(body: bytes) -> dict[str, Any]:
 
 def read_ending(body: bytes) -> Ending:
     """Return how a program claims to have ended."""
-    message = _read_object(body)
-    outcome: Any = message.get("outcome")
-    fields: dict[str, Any] = {name: message.get(name) for name in _FIELDS}
-    if outcome not in _OUTCOMES or not all(map(isinstance, fields.values(), _FIELDS.values())):
-        raise MisuseError("a final message without an outcome")
-    if not all(0 <= fields[name] <= _MAX_NUMBER for name in ("cpu_seconds", "memory_bytes")):
-        raise MisuseError("a final message with impossible numbers")
-    return Ending(outcome, value=message.get("value"), **fields)
+    match _read_object(body):
+        case {
+            "outcome": "ok" | "failed" | "memory" as outcome, "error": str(error),
+            "cpu_seconds": float(cpu), "memory_bytes": int(memory), **more,
+        } if 0 <= cpu <= _MAX_NUMBER and 0 <= memory <= _MAX_NUMBER:  # fmt: skip
+            hint, undefined = (
+                text if isinstance(text := more.get(name), str) else None for name in ("hint", "undefined")
+            )
+            return Ending(outcome, error, hint, undefined, more.get("value"), cpu, memory)
+    raise MisuseError("a final message without an outcome, or with impossible numbers")
 
 
 def _read_object(body: bytes, max_parts: int = MAX_PARTS) -> dict[str, Any]:

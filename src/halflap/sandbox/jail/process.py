@@ -22,8 +22,6 @@ __all__ = ["SandboxProcess"]
 _LOCK_SECONDS = 20.0
 _LAST_OUTPUT_SECONDS = 1.0
 _EXIT_SECONDS = 2.0
-_CLOSE_DELAY_SECONDS = 0.005
-"""Ending a process takes CPU time, which the answer needs first."""
 _READ_BYTES = 4_096
 """After so much, other tasks get a turn: handling tiny frames takes longer than sending them."""
 _READ_BYTES_OF_LARGE_FRAMES = 1 << 20
@@ -67,7 +65,7 @@ class SandboxProcess:
             raise OSError(report.decode(errors="replace") or "the process ended before it was locked")
 
     async def run(self, program: Program, host: Host) -> Ending:
-        """Run the program to its end. The process is killed then, or when this is cancelled."""
+        """Run the program to its end. The caller has to close the process then, unless this was cancelled."""
         self._host = host
         arguments = None if program.arguments is None else dict(program.arguments)
         order = {"code": program.code, "tools": dict(program.tools), "arguments": arguments}
@@ -81,7 +79,6 @@ class SandboxProcess:
         except BaseException:
             await asyncio.shield(self._stop())
             raise
-        self._loop.call_later(_CLOSE_DELAY_SECONDS, self.close)
         try:
             return final if isinstance(final, Ending) else messages.read_ending(final)
         except MisuseError as misuse:

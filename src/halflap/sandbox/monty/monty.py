@@ -15,7 +15,7 @@ from halflap.core.errors import SandboxError
 from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, value_text
 from halflap.sandbox.media import Media, for_model, picture_of
 from halflap.sandbox.monty.failure import ARGUMENTS, describe
-from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Program, Readiness, canary_trouble
+from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Program, Readiness
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
@@ -35,30 +35,6 @@ _EAGER = ("kind", "mime_type")
 _PRELUDE = "from binascii import Incomplete as ToolError"
 """Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more."""
 _MAIN = re.compile(r"^(async\s+)?def\s+main\b(?P<no_parameters>\s*\(\s*\))?", re.MULTILINE)
-_CANARY = Program(
-    """\
-import os, pathlib
-
-escapes = []
-
-def attempt(name, action):
-    try:
-        action()
-    except Exception:
-        return
-    escapes.append(name)
-
-def main():
-    attempt("open a file", lambda: open("/etc/hostname").read())
-    attempt("write a file", lambda: open("/tmp/halflap-canary", "w").write("x"))
-    attempt("read a path", lambda: list(pathlib.Path("/").iterdir()))
-    attempt("read the environment", lambda: os.environ["PATH"])
-    attempt("call into C", lambda: exec("import ctypes"))
-    return escapes
-""",
-    arguments={},
-)
-"""A script that tries to break out before any program runs, and returns what worked."""
 
 
 class Monty:
@@ -85,8 +61,7 @@ class Monty:
         notes = ["monty runs a subset of Python: no inheritance, generators or del, and few modules"]
         if self._config.modules:
             notes.append("`execution.modules` has no effect in monty: it has no packages")
-        trouble = canary_trouble(await self.run(_CANARY, Host()))
-        return Readiness(self.name, layers, trouble=trouble, notes=notes)
+        return Readiness(self.name, layers, notes=notes)
 
     def _load(self) -> tuple[pm.AsyncMonty, str]:
         """Import the package; return a pool and the version."""

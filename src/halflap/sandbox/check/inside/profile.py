@@ -7,13 +7,13 @@ other, which is ty. ty can only read its libraries and a folder without contents
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import select
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from halflap.sandbox.check.inside.answer import Answer, Place
@@ -21,7 +21,7 @@ from halflap.sandbox.check.inside.examine import examine
 from halflap.sandbox.check.inside.language_server import Diagnostic, LanguageServer, TyFailedError
 from halflap.sandbox.check.inside.toolchain import Toolchain
 from halflap.sandbox.jail.inside import locks, seccomp, server
-from halflap.sandbox.jail.inside.seccomp import EVERY, NEXT, PROGRAMS, Check, Rules
+from halflap.sandbox.jail.inside.seccomp import EVERY, PROGRAMS, Check, Rules
 from halflap.sandbox.jail.protocol import Frames, frame, receive
 
 __all__ = ["ANSWER", "QUESTION", "TY", "Profile"]
@@ -43,9 +43,8 @@ _READING = (
     # By the first of these ty is started; what else could be is Landlock's to say.
     "execveat", "execve",
 )  # fmt: skip
-_OPENING = ("open", "openat")
 _NOT_FOR_TY = ("socketpair", "sendto", "recvfrom", "getsockopt")
-_PROT_WRITE, _PROT_EXEC, _MAP_HUGETLB = 2, 4, 0x40000
+_PROT_WRITE, _MAP_HUGETLB = 2, 0x40000
 _WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000
 """O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND."""
 _THREAD = 0x10000
@@ -55,22 +54,18 @@ _DUPLICATE = 1030
 
 TY = Rules(
     allowed=(*PROGRAMS.allowed, *_READING),
-    paths=tuple(name for name in PROGRAMS.paths if name not in {*_OPENING, *_READING}),
     checked=(
-        ("open", (Check(1, _WRITING, 0),), errno.EACCES),
-        ("openat", (Check(2, _WRITING, 0),), errno.EACCES),
+        ("open", (Check(1, _WRITING, 0),)),
+        ("openat", (Check(2, _WRITING, 0),)),
         # The loader maps libraries as code; nothing is ever both written and run.
-        ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0)), NEXT),
-        ("mmap", (Check(2, _PROT_WRITE, 0), Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
+        ("mmap", (Check(2, _PROT_WRITE, 0), Check(3, _MAP_HUGETLB, 0))),
         # Threads, and no processes.
-        ("clone", (Check(0, _THREAD | _NEW_NAMESPACES, _THREAD),), errno.EPERM),
-        ("prctl", (Check(0, EVERY, _SET_NAME),), NEXT),
-        ("prctl", (Check(0, EVERY, _SET_VMA),), errno.EPERM),
-        ("fcntl", (Check(1, EVERY, _DUPLICATE),), NEXT),
+        ("clone", (Check(0, _THREAD | _NEW_NAMESPACES, _THREAD),)),
+        *(("prctl", (Check(0, EVERY, option),)) for option in (_SET_NAME, _SET_VMA)),
+        ("fcntl", (Check(1, EVERY, _DUPLICATE),)),
         *(rule for rule in PROGRAMS.checked if rule[0] not in _NOT_FOR_TY),
     ),
 )
-"""It takes the first entry that fits, so what programs may do with `mmap` adds nothing."""
 
 
 class Profile(server.Profile):
@@ -78,31 +73,24 @@ class Profile(server.Profile):
 
     _orders: dict[str, Any]
     _toolchain: Toolchain
+    _confinement = locks.Confinement([], {"locks": "needs Linux"}, has_locks=False)
     _limits: dict[int, tuple[int, int]]
     _filters = (b"", b"")
     """For what examines, and for ty."""
-    _has_landlock = False
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Load everything, find ty and what it needs, then give up rights."""
         _warm_up()
         self._orders = orders
         self._toolchain = toolchain = Toolchain(orders["executable"], orders["also"])
-        found = self._confine() if _IS_LINUX else locks.Confinement([], {"locks": "needs Linux"})
+        if _IS_LINUX:
+            processes = _PROCESSES if os.getuid() == 0 else None
+            self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes)
+            self._filters = seccomp.build(orders["machine"]), seccomp.build(orders["machine"], TY)
+            self._confinement = locks.confine(orders, toolchain.leave_files)
         if not toolchain.folder:
             toolchain.make_folder(orders["temporary"])
-        place = None if toolchain.is_private else toolchain.folder
-        return {"layers": found.layers, "missing": found.missing, "place": place}
-
-    def _confine(self) -> locks.Confinement:
-        orders = self._orders
-        processes = _PROCESSES if os.getuid() == 0 else None
-        self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes)
-        self._filters = seccomp.build(orders["machine"]), seccomp.build(orders["machine"], TY)
-        found = locks.confine(orders, self._toolchain.leave_files)
-        self._has_landlock = found.has_landlock
-        found.layers.insert(0, "seccomp")
-        return found
+        return self._confinement.report | {"place": None if toolchain.is_private else toolchain.folder}
 
     def child(self, channel: int) -> None:
         """Start ty, then wait for a program and examine it."""
@@ -111,7 +99,7 @@ class Profile(server.Profile):
             self._become_ty(theirs)
         theirs.close()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=channel) as talk:
-            self._lock(self._filters[0], [])
+            self._lock(self._filters[0])
             answer = self._examine(talk, LanguageServer(ours, self._toolchain.folder))
             with contextlib.suppress(OSError):
                 talk.sendall(frame(ANSWER, json.dumps(answer).encode()))
@@ -143,12 +131,11 @@ class Profile(server.Profile):
         finally:
             os._exit(_NOT_STARTED)
 
-    def _lock(self, chosen: bytes, readable: list[tuple[int, int]]) -> None:
-        """Lock this process. A layer that was reported is put on, or it ends."""
-        if self._orders["lockdown"] and _IS_LINUX:
+    def _lock(self, chosen: bytes, usable: Sequence[tuple[int, int]] = ()) -> None:
+        if self._confinement.has_locks:
             for number in (signal.SIGCHLD, signal.SIGPIPE):
                 signal.signal(number, signal.SIG_DFL)
-            locks.lock(self._limits, chosen, readable if self._has_landlock else None)
+            self._confinement.lock(self._limits, chosen, usable)
 
     def close(self) -> None:
         self._toolchain.clear()

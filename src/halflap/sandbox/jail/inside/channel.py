@@ -1,4 +1,4 @@
-"""The only way out of the jail: calls, their answers, and output, which is sent soon enough to survive the program's end."""
+"""The only way out of the jail: calls, their answers, and output, which is sent line by line and before every call."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import asyncio
 import contextlib
 import io
 import marshal
-import selectors
-import signal
 import socket
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from json import loads
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.functions import ToolError, disguise, encode
+from halflap.sandbox.functions import ToolError, encode
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.protocol import NUMBER
 from halflap.sandbox.media import Media
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "Console"]
 
-_TICK_SECONDS = 0.02
 _MAX_NAME = 200
 
 
@@ -170,17 +166,6 @@ class Console:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self._streams  # type: ignore[misc]
         sys.stdin = io.StringIO()
 
-    def flush_regularly(self) -> None:
-        """Send unfinished lines before the program waits, and regularly while it computes.
-
-        The timer is the one for profilers: it runs only while the program computes, and programs do not use it.
-        """
-        time.sleep = _after(self.flush, time.sleep)
-        selector: Any = selectors.DefaultSelector
-        selector.select = _after(self.flush, selector.select)
-        signal.signal(signal.SIGPROF, lambda *_: self.flush())
-        signal.setitimer(signal.ITIMER_PROF, _TICK_SECONDS, _TICK_SECONDS)
-
     def flush(self) -> None:
         for stream in self._streams:
             # It may be closed, or without its outlet.
@@ -194,13 +179,3 @@ class Console:
             with contextlib.suppress(BaseException):
                 stream.flush()
         self.flush()
-
-
-def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:
-    def both(*arguments: Any, **named: Any) -> Any:
-        first()
-        return then(*arguments, **named)
-
-    both.__doc__ = then.__doc__
-    disguise(both, then.__name__)
-    return both

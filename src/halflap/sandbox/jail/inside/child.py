@@ -26,9 +26,9 @@ class Profile(server.Profile):
     """Processes that can compute and use their channel, and nothing else."""
 
     _orders: dict[str, Any]
+    _confinement: locks.Confinement
     _limits: dict[int, tuple[int, int]]
     _filter: bytes
-    _has_landlock = False
 
     def prepare(self, orders: dict[str, Any]) -> dict[str, Any]:
         """Load everything, then give up rights."""
@@ -45,10 +45,8 @@ class Profile(server.Profile):
         self._orders = orders
         self._filter = seccomp.build(orders["machine"])
         self._limits = locks.limits(orders["memory_bytes"], orders["cpu_seconds"], _OPEN_FILES, processes=0)
-        confinement = locks.confine(orders)
-        self._has_landlock = confinement.has_landlock
-        layers = ["seccomp", *confinement.layers]
-        return {"layers": layers, "missing": confinement.missing, "failed_modules": failed}
+        self._confinement = locks.confine(orders)
+        return self._confinement.report | {"failed_modules": failed}
 
     def child(self, channel: int) -> None:
         """Lock the process, report that, wait for a program and run it."""
@@ -72,9 +70,7 @@ class Profile(server.Profile):
         os.set_inheritable(_DESCRIPTOR, False)
         os.closerange(0, _DESCRIPTOR)
         os.closerange(_DESCRIPTOR + 1, os.sysconf("SC_OPEN_MAX"))
-        # Only tests switch them off, to show what an attack would do without locks.
-        if orders["lockdown"]:
-            locks.lock(self._limits, self._filter, () if self._has_landlock else None)
+        self._confinement.lock(self._limits, self._filter)
         # The only handler that the fork server has set.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         program.warm_up()

@@ -1,6 +1,6 @@
 """Gives up rights for good: identity and capabilities, namespaces, Landlock, resource limits.
 
-`confine` does that for a fork server, and `lock` goes further for each of its children. `seccomp` builds their filter.
+`confine` does that for a fork server, and `Confinement.lock` goes further for each of its children. `seccomp` builds their filter.
 """
 
 from __future__ import annotations
@@ -48,12 +48,35 @@ _BIND_AND_CONNECT = _SOCKETS_AND_SIGNALS = 0b11
 class Confinement:
     """The layers that hold in a fork server and its children, and why others do not."""
 
-    layers: list[str] = field(default_factory=lambda: ["no-new-privileges", "rlimits"])
+    layers: list[str] = field(default_factory=lambda: ["seccomp", "no-new-privileges", "rlimits"])
     missing: dict[str, str] = field(default_factory=dict)
+    has_locks: bool = True
+    """False only in tests that show what an attack would do without locks."""
 
     @property
-    def has_landlock(self) -> bool:
-        return "landlock" not in self.missing
+    def report(self) -> dict[str, Any]:
+        return {"layers": self.layers, "missing": self.missing}
+
+    def lock(
+        self, limits: Mapping[int, tuple[int, int]], filtered: bytes, usable: Sequence[tuple[int, int]] = ()
+    ) -> None:
+        """Lock a child. Raises if a layer fails that was reported, so nothing runs without it.
+
+        `limits` are soft and hard resource limits, `filtered` is a seccomp filter, and `usable` has the descriptors that
+        Landlock leaves usable, each with its rights.
+        """
+        if not self.has_locks:
+            return
+        _prctl(_SET_NO_NEW_PRIVS, 1)
+        for which, values in limits.items():
+            resource.setrlimit(which, values)
+        if "landlock" not in self.missing:
+            _restrict(usable)
+        _drop_capabilities()
+        _prctl(_SET_DUMPABLE, 0)
+        _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        program = _Filter(len(filtered) // 8, filtered)
+        _check(_libc.prctl(_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0), "seccomp")
 
 
 def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) -> Confinement:
@@ -62,7 +85,7 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
     `enter` goes to the place where children work, once the namespaces are new (default: an empty root).
     The orders are `user` (the id to become as root), `namespaces`, `landlock`, and `lockdown`, which is false only in tests.
     """
-    confinement = Confinement()
+    confinement = Confinement(has_locks=orders["lockdown"])
     with contextlib.suppress(OSError):
         # When memory runs out, a child is killed before the gateway.
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
@@ -83,38 +106,16 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
         # Where no namespace ends what children leave behind, the server does.
         _prctl(_SET_CHILD_SUBREAPER, 1)
     _drop_capabilities()
-    if orders["lockdown"]:
-        _hide()
-    if not orders["landlock"]:
-        confinement.missing["landlock"] = _SWITCHED_OFF
-        return confinement
+    if confinement.has_locks:
+        # Other processes of the same user cannot read our memory, and there is no core dump.
+        _prctl(_SET_DUMPABLE, 0)
     try:
+        if not orders["landlock"]:
+            raise OSError(_SWITCHED_OFF)
         confinement.layers.append(f"landlock {_landlock_version()}")
     except OSError as error:
         confinement.missing["landlock"] = str(error)
     return confinement
-
-
-def lock(
-    limits: Mapping[int, tuple[int, int]], filtered: bytes | None, fence: Sequence[tuple[int, int]] | None
-) -> None:
-    """Lock a child. Raises if a layer fails that was reported, so nothing runs without it.
-
-    `limits` are soft and hard resource limits, `filtered` is a seccomp filter, and `fence` has the descriptors that Landlock
-    leaves usable, each with its rights; None leaves a layer out.
-    """
-    _prctl(_SET_NO_NEW_PRIVS, 1)
-    for which, values in limits.items():
-        resource.setrlimit(which, values)
-    if fence is not None:
-        _restrict(fence)
-    _drop_capabilities()
-    _hide()
-    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
-    if filtered is not None:
-        program = _Filter(len(filtered) // 8, filtered)
-        result = _libc.prctl(_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
-        _check(result, "seccomp")
 
 
 class _Filter(ctypes.Structure):
@@ -164,11 +165,6 @@ def _become_nobody(wanted: int) -> int:
         else:
             return number
     raise OSError(errno.EPERM, "there is no unprivileged user to become")
-
-
-def _hide() -> None:
-    """Protect our memory from other processes of the same user, and write no core dump."""
-    _prctl(_SET_DUMPABLE, 0)
 
 
 def _drop_capabilities() -> None:

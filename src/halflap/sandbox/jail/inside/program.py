@@ -84,7 +84,6 @@ def warm_up() -> None:
 def run(channel: Channel) -> None:
     """Wait for the program, run it, and report how it ended."""
     console = Console(channel)
-    console.flush_regularly()
     builtins.input = _no_input
     # Python gets these from `site`, which is not loaded here.
     for name in ("exit", "quit"):
@@ -181,6 +180,7 @@ class _Program:
         return self._runner.run(_awaited(value)) if inspect.isawaitable(value) else value
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
+        self._console.flush()
         value = self._results[name] = await self._channel.call(name, arguments, _line())
         return value
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from halflap.sandbox.jail.inside.syscalls import table
 
-__all__ = ["EVERY", "KILLING", "NEXT", "PROGRAMS", "Check", "Rules", "build"]
+__all__ = ["EVERY", "KILLING", "PROGRAMS", "Check", "Rules", "build"]
 
 _ALLOWED = (
     # The channel, and the pairs of sockets by which an event loop wakes itself.
@@ -34,13 +34,6 @@ KILLING = (
 )  # fmt: skip
 """No program makes these by accident, so they kill."""
 
-_PATHS = (
-    "open", "openat", "openat2", "creat", "stat", "lstat", "newfstatat", "statx", "statfs", "access",
-    "faccessat", "faccessat2", "chdir", "getcwd", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
-    "rmdir", "link", "linkat", "unlink", "unlinkat", "symlink", "symlinkat", "readlink", "readlinkat",
-    "chmod", "fchmodat", "chown", "lchown", "fchownat", "mknod", "mknodat", "truncate", "utimensat",
-)  # fmt: skip
-
 
 class Check(NamedTuple):
     """One test of an argument: (value & mask) == wanted, on 32 bits; `whole` also wants the upper half zero."""
@@ -59,49 +52,31 @@ _SOL_SOCKET, _SOCKET_OPTIONS = 1, (3, 4, 38, 39)
 _ADVICE = (0, 1, 2, 3, 4, 8, 14, 15)
 """How memory will be used, and that it is not needed; nothing that merges pages with others' or sends them out."""
 _FUTEX_FLAGS, _FUTEX_WAITING_AND_WAKING = 0x180, (0, 1, 9, 10)
+_F_GETFD, _F_SETFD, _F_GETFL, _F_SETFL = 1, 2, 3, 4
 _NEGATIVE = 0x80000000
 EVERY = 0xFFFFFFFF
-NEXT = -1
 
-_CHECKED: tuple[tuple[str, tuple[Check, ...], int], ...] = (
+_CHECKED: tuple[tuple[str, tuple[Check, ...]], ...] = (
     # A datagram socket could be sent to any address, also from within a network namespace.
-    (
-        "socketpair",
-        (Check(0, EVERY, _AF_UNIX), Check(1, EVERY ^ _SOCK_FLAGS, _SOCK_STREAM)),
-        errno.EPERM,
-    ),
+    ("socketpair", (Check(0, EVERY, _AF_UNIX), Check(1, EVERY ^ _SOCK_FLAGS, _SOCK_STREAM))),
     # Out-of-band bytes are a corner of the kernel that no program needs, and that has been a way into it.
-    (
-        "sendto",
-        (Check(3, EVERY ^ (_MSG_DONTWAIT | _MSG_NOSIGNAL), 0), Check(4, EVERY, 0, whole=True)),
-        errno.EPERM,
-    ),
-    ("recvfrom", (Check(3, EVERY ^ (_MSG_PEEK | _MSG_DONTWAIT | _MSG_WAITALL), 0),), errno.EPERM),
-    *(
-        ("getsockopt", (Check(1, EVERY, _SOL_SOCKET), Check(2, EVERY, option)), NEXT)
-        for option in _SOCKET_OPTIONS
-    ),
-    ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0)), errno.EPERM),
-    ("mprotect", (Check(2, _PROT_EXEC, 0),), errno.EPERM),
-    *(("madvise", (Check(2, EVERY, advice),), NEXT) for advice in _ADVICE),
-    *(
-        ("futex", (Check(1, EVERY ^ _FUTEX_FLAGS, operation),), NEXT)
-        for operation in _FUTEX_WAITING_AND_WAKING
-    ),
+    ("sendto", (Check(3, EVERY ^ (_MSG_DONTWAIT | _MSG_NOSIGNAL), 0), Check(4, EVERY, 0, whole=True))),
+    ("recvfrom", (Check(3, EVERY ^ (_MSG_PEEK | _MSG_DONTWAIT | _MSG_WAITALL), 0),)),
+    *(("getsockopt", (Check(1, EVERY, _SOL_SOCKET), Check(2, EVERY, option))) for option in _SOCKET_OPTIONS),
+    ("mmap", (Check(2, _PROT_EXEC, 0), Check(3, _MAP_HUGETLB, 0))),
+    ("mprotect", (Check(2, _PROT_EXEC, 0),)),
+    *(("madvise", (Check(2, EVERY, advice),)) for advice in _ADVICE),
+    *(("futex", (Check(1, EVERY ^ _FUTEX_FLAGS, operation),)) for operation in _FUTEX_WAITING_AND_WAKING),
     # A negative clock is the time that another process has used.
-    ("clock_gettime", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
-    ("clock_getres", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
-    ("clock_nanosleep", (Check(0, _NEGATIVE, 0),), errno.EINVAL),
+    *((name, (Check(0, _NEGATIVE, 0),)) for name in ("clock_gettime", "clock_getres", "clock_nanosleep")),
     # Cores and limits may be read, of oneself alone.
-    ("sched_getaffinity", (Check(0, EVERY, 0),), errno.EPERM),
-    ("prlimit64", (Check(0, EVERY, 0), Check(2, EVERY, 0, whole=True)), errno.EPERM),
+    ("sched_getaffinity", (Check(0, EVERY, 0),)),
+    ("prlimit64", (Check(0, EVERY, 0), Check(2, EVERY, 0, whole=True))),
     # F_SETOWN, F_SETSIG and O_ASYNC would have the kernel send signals to others.
-    ("fcntl", (Check(1, EVERY, 1),), NEXT),
-    ("fcntl", (Check(1, EVERY, 2),), NEXT),
-    ("fcntl", (Check(1, EVERY, 3),), NEXT),
-    ("fcntl", (Check(1, EVERY, 4), Check(2, _O_ASYNC, 0)), errno.EPERM),
-    # Python makes a socket non-blocking by this one; all else answers as if no device were behind it.
-    ("ioctl", (Check(1, EVERY, _FIONBIO),), errno.ENOTTY),
+    *(("fcntl", (Check(1, EVERY, command),)) for command in (_F_GETFD, _F_SETFD, _F_GETFL)),
+    ("fcntl", (Check(1, EVERY, _F_SETFL), Check(2, _O_ASYNC, 0))),
+    # Python makes a socket non-blocking by this one.
+    ("ioctl", (Check(1, EVERY, _FIONBIO),)),
 )
 
 _LD, _JEQ, _JGE, _AND, _RET = 0x20, 0x15, 0x35, 0x54, 0x06
@@ -112,17 +87,14 @@ _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
 class Rules(NamedTuple):
-    """What happens to which call; calls that are not named are refused."""
+    """Which calls are possible; all others are refused, with the usual error for a file without access."""
 
     allowed: tuple[str, ...]
-    paths: tuple[str, ...]
-    """Refused with the usual error for a file without access."""
-    checked: tuple[tuple[str, tuple[Check, ...], int], ...]
-    """Allowed if all tests hold, else refused with the error; `NEXT` leaves it to the next entry, and after the
-    last one to what holds for every call that is not named."""
+    checked: tuple[tuple[str, tuple[Check, ...]], ...]
+    """Allowed if all tests of one of the call's entries hold."""
 
 
-PROGRAMS = Rules(_ALLOWED, _PATHS, _CHECKED)
+PROGRAMS = Rules(_ALLOWED, _CHECKED)
 """What a locked program can do: compute, and use its channel."""
 
 
@@ -133,38 +105,30 @@ def build(machine: str, rules: Rules = PROGRAMS) -> bytes:
     if machine == "x86_64":
         # The same calls under other numbers, past every comparison below.
         code += [_op(_JGE, _X32, 0, 1), _op(_RET, _KILL)]
+    # Without clone3, the C library tries the older call.
     for names, verdict in (
-        (rules.allowed, _ALLOW),
-        (KILLING, _KILL),
-        (rules.paths, _ERRNO | errno.EACCES),
-        # The C library then tries the older call, which the last line refuses.
-        (("clone3",), _ERRNO | errno.ENOSYS),
-    ):
+        (rules.allowed, _ALLOW), (KILLING, _KILL), (("clone3",), _ERRNO | errno.ENOSYS),
+    ):  # fmt: skip
         for name in names:
             if name in numbers:
                 code += [_op(_JEQ, numbers[name], 0, 1), _op(_RET, verdict)]
-    for name, checks, otherwise in rules.checked:
-        if name not in numbers:
-            continue
-        body = _checked(checks, otherwise)
-        code += [_op(_JEQ, numbers[name], 0, len(body)), *body]
-    code.append(_op(_RET, _ERRNO | errno.EPERM))
+    for name, checks in rules.checked:
+        if name in numbers:
+            body = _checked(checks)
+            code += [_op(_JEQ, numbers[name], 0, len(body)), *body]
+    code.append(_op(_RET, _ERRNO | errno.EACCES))
     return b"".join(code)
 
 
-def _checked(checks: tuple[Check, ...], otherwise: int) -> list[bytes]:
-    """Allow if all tests hold; otherwise refuse, or continue after this block with the number loaded again."""
-    tests: list[tuple[int, int, int]] = []
-    for check in checks:
+def _checked(checks: tuple[Check, ...]) -> list[bytes]:
+    """Allow if all tests hold, otherwise continue after this block with the number loaded again."""
+    code: list[bytes] = [_op(_RET, _ALLOW), _op(_LD, _NR)]
+    for check in reversed(checks):
         low = _ARGUMENTS + 8 * check.argument
-        tests.append((low, check.mask, check.wanted))
-        if check.whole:
-            tests.append((low + 4, EVERY, 0))
-    last = _op(_LD, _NR) if otherwise == NEXT else _op(_RET, _ERRNO | otherwise)
-    code: list[bytes] = [_op(_RET, _ALLOW), last]
-    for offset, mask, wanted in reversed(tests):
-        # A test that fails jumps to the last line.
-        code = [_op(_LD, offset), _op(_AND, mask), _op(_JEQ, wanted, 0, len(code) - 1), *code]
+        upper = [(low + 4, EVERY, 0)] if check.whole else []
+        for offset, mask, wanted in (*upper, (low, check.mask, check.wanted)):
+            # A test that fails jumps to the last line.
+            code = [_op(_LD, offset), _op(_AND, mask), _op(_JEQ, wanted, 0, len(code) - 1), *code]
     return code
 
 
