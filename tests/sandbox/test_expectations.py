@@ -112,6 +112,5 @@ def test_the_fence_of_a_markdown_block_is_removed(desk: Desk) -> None:
     assert "line 2, in <module>" in desk.run("```py\n1 / 0\n```").text
 
 
-def test_help_shows_what_a_tool_takes_and_a_tool_by_dots_gets_its_name(desk: Desk) -> None:
+def test_help_shows_what_a_tool_takes(desk: Desk) -> None:
     assert "mcp__echo__echo(text: string)" in desk.output("help(mcp__echo__echo)")
-    assert "Hint: Write mcp__echo__echo(…)." in desk.run("await mcp.echo.echo(text='a')").text

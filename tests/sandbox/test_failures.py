@@ -129,7 +129,6 @@ def test_an_unknown_tool_gets_suggestions(desk: Desk) -> None:
     execution = desk.run("await mcp__echo__ecko(text='a')")
     assert "ToolError: 'mcp__echo__ecko'" in execution.text
     assert "'mcp__echo__echo'" in execution.text
-    assert "mcp__echo__cancelled_count" in hint_of(desk.run("await cancelled_count()"))
 
 
 # Hints ----------------------------------------------------------------------------------------------------

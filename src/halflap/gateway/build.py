@@ -146,7 +146,6 @@ class Parts:
             recorder=self.recorder,
             ensure_listed=self.catalog.ensure_listed,
             output_place=self._output_place(),
-            schema_of=self.learned.schema_of,
         )
         self.programs = Programs(services, self._code_of)
         self.scripts = Scripts(

@@ -73,8 +73,6 @@ class Ending:
     error: str = ""
     """The traceback of a program that failed; for `crashed` and `misused`, what happened."""
     hint: str | None = None
-    undefined: str | None = None
-    """The undefined name that caused the failure, if any."""
     value: Any = None
     """What a script's `main` returned: untrusted JSON."""
     cpu_seconds: float | None = None

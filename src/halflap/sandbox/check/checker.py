@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
 from halflap.sandbox.check.process import CheckSkipped
 from halflap.sandbox.functions import PREFIXES, names_in
-from halflap.sandbox.sandbox import Readiness
+from halflap.sandbox.sandbox import Readiness, ToolHelp
 from halflap.schema import parse_schema
 from halflap.schema.stub import TRACED_TYPES, make_stub, write_stubs
 
@@ -41,12 +41,16 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
-    """What is known about a tool."""
+class KnownTool:
+    """What is known about a tool that a program names."""
 
     schema: ToolSchema
     observed: Type | None
     """The likely type of its result, where no declaration makes that certain."""
+
+    @cached_property
+    def help(self) -> ToolHelp:
+        return ToolHelp(self.schema.format_compact(), self.schema.positional)
 
     @cached_property
     def stub(self) -> Stub:
@@ -84,7 +88,7 @@ class Checker:
         self._is_breached = is_breached
         self._learned = learned
         """Returns the type that a tool was observed to return, and a version of it."""
-        self._stubs: dict[tuple[str, str, bool, str], _Known] = {}
+        self._stubs: dict[tuple[str, str, bool, str], KnownTool] = {}
         self._kept: dict[tuple[object, ...], Checked] = {}
 
     async def ready(self) -> Readiness:
@@ -97,7 +101,7 @@ class Checker:
 
     async def check(self, code: str, principal: str = "local") -> Checked:
         """Return the mistakes and doubts in a program, or why it could not be checked."""
-        known = await self._known(code, principal)
+        known = await self.tools_in(code, principal)
         # What is suggested instead of a name depends on what exists for the principal.
         key = (principal, sha256(code.encode("utf-8", "surrogatepass")).digest(), *known.values())
         if key in self._kept:
@@ -123,8 +127,8 @@ class Checker:
         short = {tool.original_name for tool in self._seen_by(principal).snapshot.tools.values()}
         return bool(names & short)
 
-    async def _known(self, code: str, principal: str) -> dict[str, _Known]:
-        """Return the tools that a program names."""
+    async def tools_in(self, code: str, principal: str) -> dict[str, KnownTool]:
+        """Return the tools that a program names, by name."""
         names = names_in(code)
         tools = self._seen_by(principal).snapshot.tools
         if any(name.startswith(PREFIXES) and name not in tools for name in names):
@@ -132,7 +136,7 @@ class Checker:
             tools = self._seen_by(principal).snapshot.tools
         return {name: await self._stub(tools[name]) for name in sorted(names & tools.keys())}
 
-    async def _stub(self, tool: Tool) -> _Known:
+    async def _stub(self, tool: Tool) -> KnownTool:
         breached = self._is_breached(tool)
         seen = None if self._learned is None else await self._learned(tool)
         kind, version = (None, "") if seen is None else seen
@@ -142,14 +146,14 @@ class Checker:
             _keep(self._stubs, key, await aside(read, tool.input_schema, tool.output_schema), _MOST_STUBS)
         return self._stubs[key]
 
-    async def _examine(self, code: str, known: Mapping[str, _Known], principal: str) -> Checked:
+    async def _examine(self, code: str, known: Mapping[str, KnownTool], principal: str) -> Checked:
         question = await asyncio.to_thread(_question, code, known)
         answer = await self.examiner.examine(question, principal)
         seen = self._seen_by(principal)
         return _checked(code, [*answer.findings, *self._about_calls(answer, known, seen)])
 
     def _about_calls(
-        self, answer: Answer, known: Mapping[str, _Known], seen: Seen
+        self, answer: Answer, known: Mapping[str, KnownTool], seen: Seen
     ) -> Iterator[tuple[Place, Verdict]]:
         for call in answer.calls:
             if call.name in known:
@@ -192,11 +196,11 @@ def _keep(kept: dict[Any, Any], key: Any, value: Any, most: int) -> None:
     kept[key] = value
 
 
-def _read(tool: Tool, learned: Type | None, *, breached: bool) -> _Known:
-    schema = parse_schema(tool)
+def _read(tool: Tool, learned: Type | None, *, breached: bool) -> KnownTool:
+    schema = replace(parse_schema(tool), learned_type=learned)
     # A declaration that results were seen to break is worth no more than what was observed.
     observed = learned if schema.output_type is None else schema.output_type if breached else None
-    known = _Known(schema, observed)
+    known = KnownTool(schema, observed)
     _ = known.stub
     return known
 
@@ -210,7 +214,7 @@ def _instead(error: ToolNotFoundError) -> str:
     return "`search_tools` lists the tools."
 
 
-def _question(code: str, known: Mapping[str, _Known]) -> dict[str, Any]:
+def _question(code: str, known: Mapping[str, KnownTool]) -> dict[str, Any]:
     stubs = [one.stub for one in known.values()]
     return {
         "code": code,

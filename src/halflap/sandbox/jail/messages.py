@@ -54,10 +54,10 @@ def read_ending(body: bytes) -> Ending:
             "outcome": "ok" | "failed" | "memory" as outcome, "error": str(error),
             "cpu_seconds": float(cpu), "memory_bytes": int(memory), **more,
         } if 0 <= cpu <= _MAX_NUMBER and 0 <= memory <= _MAX_NUMBER:  # fmt: skip
-            hint, undefined = (
-                text if isinstance(text := more.get(name), str) else None for name in ("hint", "undefined")
+            hint = more.get("hint")
+            return Ending(
+                outcome, error, hint if isinstance(hint, str) else None, more.get("value"), cpu, memory
             )
-            return Ending(outcome, error, hint, undefined, more.get("value"), cpu, memory)
     raise MisuseError("a final message without an outcome, or with impossible numbers")
 
 

@@ -48,23 +48,21 @@ def describe(error: MontyRuntimeError | MontySyntaxError) -> Ending:
     if kind == "KeyError" and message[:1] not in {"'", '"'}:
         # Monty writes the key without quotes, Python with them.
         message = repr(message)
-    undefined = _UNDEFINED.match(message) if kind == "NameError" else None
-    name = None if undefined is None else undefined["name"]
     text = _traceback(error.display("traceback")) + (f"{kind}: {message}\n" if message else f"{kind}\n")
-    hint = _hint(kind, message, name)
     # Monty's own message: a program cannot catch that error.
     outcome: Outcome = "memory" if headline.startswith(_OUT_OF_MEMORY) else "failed"
-    return Ending(outcome, shorten(text), hint, undefined=name if hint is None else None)
+    return Ending(outcome, shorten(text), _hint(kind, message))
 
 
-def _hint(kind: str, message: str, undefined: str | None) -> str | None:
+def _hint(kind: str, message: str) -> str | None:
     if kind == "PermissionError":
         return NO_FILES
     if "'coroutine' object" in message:
         return NOT_AWAITED
     is_missing = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
     is_missing |= kind == "AttributeError" and message.startswith("module ")
-    is_missing |= undefined is not None and hasattr(builtins, undefined)
+    undefined = _UNDEFINED.match(message) if kind == "NameError" else None
+    is_missing |= undefined is not None and hasattr(builtins, undefined["name"])
     return _LIMITATIONS if is_missing or message.startswith("Internal error in monty") else None
 
 

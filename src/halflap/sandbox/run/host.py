@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from halflap.catalog import Snapshot
     from halflap.config import ExecutionConfig
     from halflap.core.codes import OtherCode
-    from halflap.core.values import CallContext, CallJournal, Tool
+    from halflap.core.values import CallContext, CallJournal
     from halflap.sandbox.check.checker import Checker
     from halflap.sandbox.choose import Sandbox
     from halflap.sandbox.run.report import OutputPlace
-    from halflap.schema import ToolSchema
 
 __all__ = ["ProgramHost", "Services"]
 
@@ -49,8 +48,6 @@ class Services:
     call: Callable[[str, Mapping[str, Any], CallContext], Awaitable[Result]]
     snapshot: Callable[[str], Snapshot]
     """Returns the tools that exist for a principal."""
-    schema_of: Callable[[Tool], Awaitable[ToolSchema]]
-    """Returns a tool's schema with what was learned about it."""
     policy: Policy
     recorder: Recorder
     ensure_listed: Callable[[], Awaitable[None]]

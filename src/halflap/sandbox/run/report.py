@@ -186,7 +186,7 @@ def report_text(
     return "\n".join(lines)
 
 
-def failure_text(ending: Ending, config: ExecutionConfig, hint: str | None = None, doubts: str = "") -> str:
+def failure_text(ending: Ending, config: ExecutionConfig, doubts: str = "") -> str:
     """Return how a program failed, or an empty text if it did not."""
     outcome = ending.outcome
     if outcome == "ok":
@@ -196,8 +196,8 @@ def failure_text(ending: Ending, config: ExecutionConfig, hint: str | None = Non
         message, setting = _LIMITS[outcome]
         parts.append(f"{message.format(getattr(config, setting))} limit")
         parts.append(f"The limit is `execution.{setting}` in Halflap's configuration [{_CODES[outcome]}].")
-    if hint:
-        parts.append(f"Hint: {hint}")
+    if ending.hint:
+        parts.append(f"Hint: {ending.hint}")
     parts.append(doubts)
     text = "\n".join(filter(None, parts)) or "The program failed without a message."
     half = _MAX_ERROR // 2

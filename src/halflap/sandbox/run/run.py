@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from halflap.calls import new_id
-from halflap.core.errors import SandboxError, ToolNotFoundError, ToolRefusedError
+from halflap.core.errors import SandboxError, ToolRefusedError
 from halflap.sandbox.check.finding import Checked, Finding, doubts_text, mistakes_text
 from halflap.sandbox.functions import PREFIXES, names_in
 from halflap.sandbox.run.host import ProgramHost, Services
@@ -29,7 +28,6 @@ __all__ = ["Permissions", "Run", "blocking_mistakes", "check_depth"]
 
 _PROGRESS_SECONDS = 2.0
 _GRACE_SECONDS = 1.0
-_MAX_NAME = 1_000
 
 
 def check_depth(context: CallContext) -> None:
@@ -153,11 +151,10 @@ class Run:
     async def _finish(self, ending: Ending) -> Execution:
         """Record how the run ended, and write the answer."""
         recorder, place = self._services.recorder, self._services.output_place
-        hint = ending.hint or await self._suggest_tool(ending.undefined)
         doubts = ""
-        if ending.outcome == "failed" and hint is None:
+        if ending.outcome == "failed" and ending.hint is None:
             doubts = doubts_text([*blocking_mistakes(self._checked), *self._checked.doubts], ending.error)
-        execution, record = self._report(ending, hint, doubts)
+        execution, record = self._report(ending, doubts)
         printed, whole = self._host.output.fit()
         if whole is None and not recorder.is_required:
             recorder.add(record)
@@ -167,12 +164,10 @@ class Run:
         text = report_text(execution, printed, whole, place, self._config)
         return replace(execution, text=text, is_truncated=whole is not None)
 
-    def _report(
-        self, ending: Ending, hint: str | None = None, doubts: str = ""
-    ) -> tuple[Execution, RunRecord]:
+    def _report(self, ending: Ending, doubts: str = "") -> tuple[Execution, RunRecord]:
         """Return the report, still without its text, and the record."""
         calls, output = self._host.calls, self._host.output
-        error = failure_text(ending, self._config, hint, doubts)
+        error = failure_text(ending, self._config, doubts)
         execution = Execution(
             run=self._record.id,
             outcome=ending.outcome,
@@ -203,29 +198,9 @@ class Run:
 
     async def _tools(self) -> dict[str, ToolHelp]:
         """Return the tools that the program names; names that only look like tools raise a `ToolError` when called."""
-        tools = self._services.snapshot(self._caller.principal).tools
-        named: dict[str, ToolHelp] = {}
-        for name in names_in(self._code):
-            if name in tools:
-                schema = await self._services.schema_of(tools[name])
-                named[name] = ToolHelp(schema.format_compact(), schema.positional)
-            elif name.startswith(PREFIXES) and name not in PREFIXES:
-                named[name] = ToolHelp()
-        return named
-
-    async def _suggest_tool(self, undefined: str | None) -> str | None:
-        """Return which tool was probably meant by a name that is not defined."""
-        if undefined is None:
-            return None
-        # Of `mcp.time.get_time`, Python names only the first part.
-        dotted = re.search(rf"\b{re.escape(undefined)}((?:\.\w+)+)", self._code)
-        name = undefined + (dotted[1].replace(".", "__") if dotted else "")
-        await self._services.ensure_listed()
-        try:
-            tool = self._services.snapshot(self._caller.principal).find(name[:_MAX_NAME])
-        except ToolNotFoundError as error:
-            return "Did you mean " + " or ".join(error.suggestions) + "?" if error.suggestions else None
-        return f"Write {tool.name}(…)."
+        known = await self._services.checker.tools_in(self._code, self._caller.principal)
+        named = {name for name in names_in(self._code) if name.startswith(PREFIXES)} - {*PREFIXES}
+        return dict.fromkeys(named, ToolHelp()) | {name: tool.help for name, tool in known.items()}
 
     async def _report_progress(self, report: Callable[..., Awaitable[None]]) -> None:
         seconds = 0.0

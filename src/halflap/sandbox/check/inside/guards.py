@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from functools import cached_property
 
 from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
@@ -18,7 +17,6 @@ _MAKING = frozenset({
 _FRESH = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp, ast.Constant)
 _EXPECTED = frozenset({"KeyError", "LookupError", "IndexError", "TypeError", "AttributeError"})
 _BROAD = frozenset({"Exception", "BaseException"})
-_FEW_STATEMENTS = 2
 
 
 class Guards:
@@ -81,12 +79,11 @@ class Guards:
         """Return whether a value is certainly a container that the program made, or a list in one."""
         match value:
             case ast.Name():
-                bound = self._tree.bindings_of(value)
-                return _are_made([one.value for one in bound if not one.is_augmented])
-            case ast.Attribute(attr=name):
-                # A class may have the first value.
-                bound = self._tree.bindings.get(name, [])
-                return _are_made([*self._tree.attributes.get(name, []), *(one.value for one in bound)])
+                values = [one.value for one in self._tree.bindings_of(value) if not one.is_augmented]
+                return bool(values) and all(map(_is_made, values))
+            case ast.Attribute():
+                # What is read from an attribute is never judged.
+                return True
             case ast.Subscript(value=outer) | ast.Call(func=ast.Attribute(value=outer, attr="setdefault")):
                 return are_items and self._is_own(outer, are_items=True)
         return _is_made(value)
@@ -151,10 +148,6 @@ def _is_named(put: ast.expr) -> bool:
     return all(map(is_text, put.keys)) if isinstance(put, ast.Dict) else is_text(put)
 
 
-def _are_made(values: Sequence[ast.expr | None]) -> bool:
-    return bool(values) and all(map(_is_made, values))
-
-
 def _is_made(value: ast.expr | None) -> bool:
     match value:
         case ast.BinOp(left=left):
@@ -183,9 +176,8 @@ def _handles(parent: ast.AST, node: ast.AST) -> bool:
             node in body
         ):
             calls = any(isinstance(part, ast.Await) for one in body for part in ast.walk(one))
-            # A broad handler around many statements or calls is for the calls.
-            is_small = len(body) <= _FEW_STATEMENTS and not calls
-            expected = _EXPECTED | _BROAD if is_small else _EXPECTED
+            # A broad handler around calls is for the calls.
+            expected = _EXPECTED if calls else _EXPECTED | _BROAD
             return any(_names(one.type) & expected for one in handlers)
         case ast.With(items=items, body=body) if node in body:
             # `contextlib.suppress(KeyError)`

@@ -17,24 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "rewrite"]
 
 DECLARATIONS = """
-from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable
+from collections.abc import Coroutine
 from typing import TypeVar
 HalflapReturned = TypeVar("HalflapReturned")
 def halflap_started(value: HalflapReturned) -> Coroutine[Any, Any, HalflapReturned]: ...
-def halflap_generated(value: HalflapReturned | None) -> Generator[HalflapReturned, Any, Any]: ...
-def halflap_streamed(value: HalflapReturned | None) -> AsyncGenerator[HalflapReturned, Any]: ...
-def halflap_item(values: Iterable[HalflapReturned]) -> HalflapReturned: ...
-def halflap_flag() -> bool: ...
 def halflap_text(*values: object) -> str: ...
 """
 """What rewritten programs use, as a part of their stubs."""
-
-_WRAPPERS = {
-    (True, False): "halflap_started",
-    (False, True): "halflap_generated",
-    (True, True): "halflap_streamed",
-}
-"""By whether a function is async, and whether it is a generator."""
 
 Edits = dict[ast.AST, list["Callable[[Any], ast.AST]"]]
 """What nodes of the program are replaced by, each change made from the result of the one before."""
@@ -95,37 +84,22 @@ def _call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 def as_plain_functions(tree: Tree) -> Edits:
-    """Make async functions and generators plain functions, and wrap their calls: ty infers only what plain functions return.
+    """Make async functions plain functions, and wrap their calls: ty infers only what plain functions return.
 
-    Left alone are methods, decorated functions, names with other uses, and generators that are sent values.
+    Left alone are methods, generators, decorated functions, and names with other uses.
     """
     edits: Edits = {}
     for function in tree.nodes:
         if (
-            not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-            or function.returns
-            or function.decorator_list
-            or hasattr(builtins, function.name)
-            or isinstance(tree.parents[function], ast.ClassDef)
-            or len(tree.bindings[function.name]) > 1
-            or not all(map(tree.is_called, loads := tree.loads.get(function.name, [])))
+            isinstance(function, ast.AsyncFunctionDef)
+            and not function.returns
+            and not function.decorator_list
+            and not hasattr(builtins, function.name)
+            and not isinstance(tree.parents[function], ast.ClassDef)
+            and len(tree.bindings[function.name]) == 1
+            and all(map(tree.is_called, loads := tree.loads.get(function.name, [])))
+            and not any(isinstance(node, ast.Yield) for node in ast.walk(function))
         ):
-            continue
-        yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield | ast.YieldFrom)]
-        wrapper = _WRAPPERS.get((isinstance(function, ast.AsyncFunctionDef), bool(yields)))
-        own = [
-            isinstance(tree.parents[one], ast.Expr) and tree.function_around(one) is function
-            for one in yields
-        ]
-        if wrapper and all(own):
             edits[function] = [lambda made: ast.FunctionDef(**dict(ast.iter_fields(made)))]
-            edits |= {tree.parents[one]: [_as_return] for one in yields}
-            edits |= {tree.parents[load]: [partial(_call, wrapper)] for load in loads}
+            edits |= {tree.parents[load]: [partial(_call, "halflap_started")] for load in loads}
     return edits
-
-
-def _as_return(statement: ast.Expr) -> ast.stmt:
-    """Return a statement that may return what this one yields."""
-    yielded: Any = statement.value
-    value = _call("halflap_item", yielded.value) if isinstance(yielded, ast.YieldFrom) else yielded.value
-    return ast.If(_call("halflap_flag"), [ast.Return(value)], [])

@@ -65,16 +65,6 @@ class Tree:
                 found.setdefault(name, []).append(bound)
         return found
 
-    @cached_property
-    def attributes(self) -> dict[str, list[ast.expr | None]]:
-        """The values assigned to attributes of any object, by the attribute's name."""
-        found: dict[str, list[ast.expr | None]] = {}
-        for node in self.nodes:
-            is_augmented = isinstance(self.parents.get(node), ast.AugAssign)
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and not is_augmented:
-                found.setdefault(node.attr, []).append(self._given(node))
-        return found
-
     def bindings_of(self, node: ast.AST) -> list[Binding]:
         """Return the bindings of a name in the innermost function around it that has any."""
         bound = self.bindings.get(node.id, []) if isinstance(node, ast.Name) else []

@@ -20,7 +20,6 @@ from halflap.sandbox.media import Media
 
 __all__ = ["describe", "show_source"]
 
-_MAX_NAME = 200
 _MAX_EXCERPT = 80
 _MAX_FRAMES = 1_000
 _HINTS: list[tuple[type[BaseException], str, str]] = [
@@ -51,7 +50,7 @@ def show_source(source: str) -> None:
 
 
 def describe(error: BaseException, source: str, results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return outcome, traceback, hint and undefined name; `results` has the last result of each tool."""
+    """Return outcome, traceback and hint; `results` has the last result of each tool."""
     try:
         if isinstance(error, SystemExit):
             text = exit_text(error.code)
@@ -83,12 +82,10 @@ def _describe_failure(error: BaseException, source: str, results: Mapping[str, A
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     hint = _hint(error, source, results)
-    is_undefined = hint is None and isinstance(error, NameError) and isinstance(error.name, str)
     return {
         "outcome": "memory" if is_exhausted else "failed",
         "error": _clean(text),
         "hint": None if hint is None else _clean(hint),
-        "undefined": _clean(error.name[:_MAX_NAME]) if is_undefined else None,  # type: ignore[attr-defined]
     }
 
 

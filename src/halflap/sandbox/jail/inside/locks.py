@@ -109,9 +109,10 @@ def confine(orders: Mapping[str, Any], enter: Callable[[], None] | None = None) 
     if confinement.has_locks:
         # Other processes of the same user cannot read our memory, and there is no core dump.
         _prctl(_SET_DUMPABLE, 0)
+    if not orders["landlock"]:
+        confinement.missing["landlock"] = _SWITCHED_OFF
+        return confinement
     try:
-        if not orders["landlock"]:
-            raise OSError(_SWITCHED_OFF)
         confinement.layers.append(f"landlock {_landlock_version()}")
     except OSError as error:
         confinement.missing["landlock"] = str(error)
