@@ -42,7 +42,7 @@ COMMANDS = {
     "graph": "commands.graph.graph",
     "suggest": "commands.graph.suggest",
     "workflow": "commands.workflow_run.workflow",
-    "programs": "commands.programs.programs",
+    "programs": "commands.dspy_programs.programs",
     "lint": "commands.lint.lint",
     "backfill": "commands.schema.backfill",
     "explain": "commands.doctor.explain",
