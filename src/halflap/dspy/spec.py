@@ -327,7 +327,7 @@ def _object_schema(fields: Iterable[Field]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
     for field in fields:
-        # References lead from the root, so definitions belong there.
+        # References are resolved from the root, so definitions belong there.
         definitions |= field.json_schema.get("$defs", {})
         schema = {key: part for key, part in field.json_schema.items() if key != "$defs"}
         about = {"description": field.description} if field.description else {}

@@ -159,7 +159,7 @@ def _pareto_front(pool: list[Candidate], best: Candidate) -> list[Candidate]:
 
 
 def _changes(search: Search, best: Candidate) -> list[Change]:
-    """Return the changes that lead to the result, all measured like the result, so that gains add up."""
+    """Return the changes that lead to the result, measured in the same way, so that gains add up."""
     path = [best.tree]
     while path[-1] in search.moves:
         path.append(search.moves[path[-1]].source)
