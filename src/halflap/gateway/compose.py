@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halflap.core.errors import UsageError
 from halflap.core.values import OWN
 from halflap.graph.edges import explain
+from halflap.graph.edges.index import without_collection
 from halflap.graph.effects import may_change as changes
 from halflap.graph.naming import words_in_text, words_of
 from halflap.graph.plan import Target, plan, target_of, workflow_json
@@ -51,7 +52,12 @@ class Composer:
     async def edges(self) -> Sequence[Edge]:
         """Return the edges to every tool, from the best few tools for each of its parameters."""
         await self._catch_up()
-        return await self.sync.run(lambda graph: list(graph.edges()))
+
+        def listed(graph: Graph) -> list[Edge]:
+            with without_collection():
+                return list(graph.edges())
+
+        return await self.sync.run(listed)
 
     async def explain(self, source: str, target: str) -> Explanation:
         """Return why one tool can feed another, or what comes closest and why that is not enough."""

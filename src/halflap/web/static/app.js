@@ -2,10 +2,18 @@
 "use strict";
 
 (() => {
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // The computed value of a colour: what the theme makes of `light-dark()`.
+  const css = (name) => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = `var(${name})`;
+    const color = getComputedStyle(probe).color;
+    probe.remove();
+    return color;
+  };
   const drawings = new Map();
   const LONGEST = 36; // characters of a line in a node
   const lines = (node) => node.data("label").split("\n");
+  const drop = (edge) => edge.target().position("y") - edge.source().position("y");
 
   const style = () => [
     {
@@ -20,7 +28,7 @@
         height: (node) => 16 * lines(node).reduce((sum, line) => sum + Math.ceil(line.length / LONGEST), 0) + 2,
         label: "data(label)",
         "line-height": 1.25,
-        padding: "7px",
+        padding: "6px",
         shape: "round-rectangle",
         "text-max-width": `${7.4 * LONGEST}px`,
         "text-overflow-wrap": "anywhere",
@@ -29,7 +37,7 @@
         width: (node) => 7.4 * Math.min(LONGEST, Math.max(...lines(node).map((line) => line.length))) + 4,
       },
     },
-    { selector: "node[kind = 'cluster']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent"), padding: "10px" } },
+    { selector: "node[kind = 'cluster']", style: { "background-color": css("--accent-soft"), "border-color": css("--accent") } },
     { selector: "node[kind = 'condition']", style: { shape: "ellipse", width: 24, height: 24, padding: 0 } },
     { selector: "node[kind = 'foreign'], node[kind = 'silent']", style: { "border-style": "dashed", color: css("--faint") } },
     { selector: "node[kind = 'change']", style: { "border-color": css("--bad"), "background-color": css("--bad-soft") } },
@@ -54,6 +62,20 @@
     { selector: "edge[!label]", style: { label: "" } },
     { selector: "edge[weight]", style: { width: "data(weight)" } },
     { selector: "edge[kind = 'optional'], edge[kind = 'partial']", style: { "line-style": "dashed" } },
+    {
+      // Between nodes of one column, a straight arrow would run behind those between them.
+      selector: ".bent",
+      style: {
+        "control-point-distances": (edge) => 20 + 0.3 * Math.abs(drop(edge)),
+        "control-point-weights": 0.5,
+        "curve-style": "unbundled-bezier",
+        "edge-distances": "endpoints",
+        "source-endpoint": (edge) => (drop(edge) > 0 ? "270deg" : "90deg"),
+        "target-endpoint": (edge) => (drop(edge) > 0 ? "270deg" : "90deg"),
+      },
+    },
+    { selector: "edge[?weak]", style: { display: "none" } },
+    { selector: "edge.lit", style: { display: "element" } },
     { selector: ".dimmed", style: { opacity: 0.15 } },
     { selector: "edge.lit", style: { "line-color": css("--accent"), "target-arrow-color": css("--accent"), width: 2 } },
     { selector: ":selected", style: { "border-color": css("--accent"), "border-width": 2, "line-color": css("--accent"), "target-arrow-color": css("--accent") } },
@@ -61,9 +83,10 @@
     { selector: ".stuck", style: { "background-color": css("--bad"), color: css("--page"), "border-color": css("--bad") } },
   ];
 
-  const SMALLEST = 0.6; // below this, names can't be read
+  const SMALLEST = 0.75; // below this, names can't be read
   const LARGEST = 1.4;
   const MARGIN = 24;
+  const GAP = 22; // between nodes of a column
 
   // Show everything if it is readable then, else the beginning.
   const fit = (picture) => {
@@ -78,15 +101,15 @@
   // Put linked nodes into columns from left to right: first those that nothing leads to, then those they lead to.
   // A column of more than `rows` nodes is split.
   const arrange = (nodes, rows) => {
-    const drop = nodes.max((node) => node.outerHeight()).value + 26;
+    const row = nodes.max((node) => node.outerHeight()).value + GAP;
     const height = (node) => node.neighborhood("node").filter((one) => placed.has(one.id())).map((one) => one.position("y"));
     const mean = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / (numbers.length || 1);
     const placed = new Set();
     const place = (column, x) => {
       const width = column.max((node) => node.outerWidth()).value;
-      column.forEach((node, row) => node.position({ x: x + width / 2, y: (row - (column.length - 1) / 2) * drop }));
+      column.forEach((node, at) => node.position({ x: x + width / 2, y: (at - (column.length - 1) / 2) * row }));
       const labels = column.outgoers("edge").map((edge) => (edge.data("label") || "").length);
-      return x + width + Math.max(60, Math.min(260, 6.6 * Math.max(...labels, 0) + 40));
+      return x + width + Math.max(2 * GAP, Math.min(260, 6.6 * Math.max(...labels, 0) + 40));
     };
     let left = nodes.sort((a, b) => b.outdegree() - b.indegree() - (a.outdegree() - a.indegree()));
     let level = left.roots();
@@ -107,16 +130,17 @@
 
   // Groups of linked nodes fill rows, the largest first; nodes without links come last, in columns.
   const arrangeGraph = (picture) => {
+    const weak = picture.remove("edge[?weak]");
     const shape = picture.width() / picture.height();
-    const needed = (nodes) => nodes.reduce((sum, node) => sum + (node.outerWidth() + 60) * (node.outerHeight() + 26), 0);
+    const needed = (nodes) => nodes.reduce((sum, node) => sum + (node.outerWidth() + 2 * GAP) * (node.outerHeight() + GAP), 0);
     const linked = picture.edges().filter((edge) => !edge.isLoop()).connectedNodes();
     const groups = linked.union(linked.edgesWith(linked)).components().map((group) => group.nodes());
     for (const nodes of groups) {
-      const drop = nodes.max((node) => node.outerHeight()).value + 26;
-      arrange(nodes, Math.max(4, Math.round(Math.sqrt(needed(nodes) / shape) / drop)));
+      const row = nodes.max((node) => node.outerHeight()).value + GAP;
+      arrange(nodes, Math.max(4, Math.round((1.4 * Math.sqrt(needed(nodes) / shape)) / row)));
     }
     groups.sort((a, b) => b.length - a.length);
-    const alone = picture.nodes().difference(linked).sort((a, b) => a.id().localeCompare(b.id()));
+    const alone = picture.nodes().difference(linked).sort((a, b) => a.id().localeCompare(b.id(), undefined, { numeric: true }));
     const all = [...groups, ...alone.map((node) => node)];
     const column = Math.max(0, ...alone.map((node) => node.outerWidth()));
     const widest = Math.max(Math.sqrt(needed(picture.nodes()) * shape) + column, ...groups.map((nodes) => nodes.boundingBox().w));
@@ -129,6 +153,8 @@
       x += width + 40;
       below = Math.max(below, y + box.h + 40);
     }
+    weak.restore();
+    picture.edges().filter((edge) => Math.abs(edge.source().position("x") - edge.target().position("x")) < 20).addClass("bent");
     fit(picture);
   };
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 _MAX_TOOLS = 40
 """Tools drawn at the same time, those with most links first. Of a server with more, groups are drawn."""
-_MAX_INTO = 3
-"""Links drawn into one node, the strongest first."""
-_MAX_LABELS = 30
-"""Arrows with their number of links written on them; more would cover each other."""
+_MAX_ARROWS = 30
+"""Arrows drawn at the same time; more would cover each other. Then only the strongest into each node is drawn, and the
+others of a node while it is pointed at."""
+_MAX_ALONE = 12
+"""If there are more clusters than this, those without links are left out."""
 _SMALLEST_GROUP = 3
 _OTHERS = "others"
 _LISTED = 100
@@ -136,78 +137,68 @@ def _drawing(tools: Mapping[str, Tool], edges: Sequence[Edge], wanted: _Filter) 
 def _clustered(chosen: Sequence[Edge], clusters: Mapping[str, str], wanted: _Filter) -> dict[str, Any]:
     """Draw one node for each cluster. Clicking it shows its tools."""
     sizes = Counter(clusters.values())
-    between = Counter((clusters.get(edge.source), clusters.get(edge.target)) for edge in chosen)
-    nodes, into = [], defaultdict[str, int](int)
-    for name, size in sizes.items():
-        inner = between.pop((name, name), 0)
-        about = plural(size, "tool") + (f", {plural(inner, 'link')} inside" if inner else "")
+    pairs = Counter((clusters.get(edge.source), clusters.get(edge.target)) for edge in chosen)
+    linked = {end for pair in pairs for end in pair}
+    drawn = [name for name in sizes if name in linked or len(sizes) <= _MAX_ALONE]
+    nodes = []
+    for name in drawn:
+        inner = pairs.pop((name, name), 0)
+        about = plural(sizes[name], "tool") + (f", {plural(inner, 'link')}" if inner else "")
         inside = replace(wanted, group=name) if wanted.server else replace(wanted, server=name)
         text = f"{label(name)}\n{about}"
         nodes.append({"id": name, "label": text, "kind": "cluster", "open": f"/graph?{inside.query}"})
-    links = []
-    for (source, target), count in between.most_common():
-        if source is None or target is None or into[target] >= _MAX_INTO:
-            continue
-        into[target] += 1
-        ends = urlencode({"from": source, "to": target})
-        links.append(
-            {
-                "id": f"{source}→{target}",
-                "source": source,
-                "target": target,
-                "label": f"{count:,}" if len(between) <= _MAX_LABELS else "",
-                "weight": round(1 + min(4.0, math.log2(1 + count) / 2), 1),
-                "detail": f"/graph/between?{ends}&{wanted.query}",
-            }
-        )
-    note = ""
-    if len(links) < len(between):
-        note = f"The strongest connections are drawn: {len(links):,} of {len(between):,}."
-    return _elements(nodes, links, note)
+    links = [
+        {
+            "source": source,
+            "target": target,
+            "label": f"{count:,}" if len(pairs) <= _MAX_ARROWS else "",
+            "weight": round(1 + min(4.0, math.log2(1 + count) / 2), 1),
+            "detail": f"/graph/between?{urlencode({'from': source, 'to': target})}&{wanted.query}",
+        }
+        for (source, target), count in pairs.most_common()
+        if source is not None and target is not None
+    ]
+    alone = len(sizes) - len(drawn)
+    kind = "group" if wanted.server else "server"
+    return _elements(nodes, links, [f"{plural(alone, kind)} without links not drawn."] if alone else [])
 
 
 def _tools(chosen: Sequence[Edge], tools: Mapping[str, Tool], wanted: _Filter) -> dict[str, Any]:
     """Draw the tools with most links."""
     degrees = Counter(end for edge in chosen for end in (edge.source, edge.target))
     drawn = {name for name, _ in degrees.most_common(_MAX_TOOLS)}
-    into: Counter[str] = Counter()
-    links = []
-    for edge in sorted(chosen, key=lambda one: -one.confidence):
-        if {edge.source, edge.target} <= drawn and into[edge.target] < _MAX_INTO:
-            into[edge.target] += 1
-            ends = urlencode({"from": edge.source, "to": edge.target})
-            links.append(
-                {
-                    "id": f"{edge.source}→{edge.target}",
-                    "source": edge.source,
-                    "target": edge.target,
-                    "kind": edge.coverage,
-                    "detail": f"/graph/link?{ends}",
-                }
-            )
+    links = [
+        {
+            "source": edge.source,
+            "target": edge.target,
+            "kind": edge.coverage,
+            "detail": f"/graph/link?{urlencode({'from': edge.source, 'to': edge.target})}",
+        }
+        for edge in sorted(chosen, key=lambda one: -one.confidence)
+        if {edge.source, edge.target} <= drawn
+    ]
     nodes = []
     for name in sorted(drawn):
         server = tools[name].server
         text = label(short_name(name)) + ("" if server == wanted.server else f"\n{label(server)}")
         kind = "tool" if wanted.server in {"", server} else "foreign"
         nodes.append({"id": name, "label": text, "kind": kind, "detail": f"/tools/{name}/links?titled=1"})
-    note = ""
-    if len(links) < len(chosen):
-        note = (
-            f"The strongest are drawn: {len(links):,} of {plural(len(chosen), 'link')}, between {len(drawn):,} of"
-            f" {plural(len(degrees), 'tool')}. Click a tool to see all of its links."
-        )
-    return _elements(nodes, links, note)
+    is_cut = len(drawn) < len(degrees)
+    note = f"The {len(drawn)} tools with most links, of {len(degrees):,}. Click one to see all of its links."
+    return _elements(nodes, links, [note] if is_cut else [])
 
 
-def _elements(
-    nodes: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]], note: str
-) -> dict[str, Any]:
-    return {
-        "nodes": [{"data": one} for one in nodes],
-        "edges": [{"data": one} for one in links],
-        "note": note,
-    }
+def _elements(nodes: Sequence[Mapping[str, Any]], links: Sequence[Any], notes: list[str]) -> dict[str, Any]:
+    """Return nodes, and links with the strongest first, in Cytoscape's format."""
+    reached: set[str] = set()
+    edges = []
+    for one in links:
+        is_weak = len(links) > _MAX_ARROWS and one["target"] in reached
+        reached.add(one["target"])
+        edges.append({"data": {**one, "id": f"{one['source']}→{one['target']}", "weak": is_weak}})
+    if len(links) > _MAX_ARROWS:
+        notes = ["The strongest arrow to each box is drawn. Point at a box to see its others.", *notes]
+    return {"nodes": [{"data": one} for one in nodes], "edges": edges, "note": " ".join(notes)}
 
 
 async def between(visit: Visit) -> Response:

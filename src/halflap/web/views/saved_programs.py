@@ -32,6 +32,7 @@ async def one_program(visit: Visit) -> Response:
         "info": program.info(),
         "definition": definition,
         "inputs": inputs_of(definition["inputSchema"]),
+        "has_model": visit.gateway.config.uses_programs,
     }
     return visit.render("program.html", **values)
 
