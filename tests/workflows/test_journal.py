@@ -37,5 +37,6 @@ def test_what_is_not_known_to_be_repeatable_is_not_repeated_unasked(record: Call
     Journal("run", NET, [record]).begin(("a",), ())
 
 
-def test_a_call_that_was_never_sent_is_simply_made() -> None:
-    Journal("run", NET, [recorded("invalid-arguments", result=None)]).begin((), ())
+@pytest.mark.parametrize("outcome", ["invalid-arguments", "sign-in-needed"])
+def test_a_call_that_was_never_sent_is_simply_made(outcome: str) -> None:
+    Journal("run", NET, [recorded(outcome, result=None)]).begin((), ())

@@ -15,6 +15,7 @@ from halflap.calls import MARK
 from halflap.core.errors import (
     HalflapError,
     InvalidArgumentsError,
+    SignInNeededError,
     ToolBlockedError,
     ToolHeldError,
     ToolNotFoundError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _UNSENT = (
     InvalidArgumentsError,
+    SignInNeededError,
     ToolBlockedError,
     ToolHeldError,
     ToolNotFoundError,
