@@ -135,7 +135,8 @@ def _growing(space: StateSpace) -> Failure | None:
 
 def _dead(space: StateSpace, task: str) -> Failure:
     """Explain why a task never happens: the state nearest to it, and what is missing there."""
-    needed = [set(step.takes) for step in space.petri_net.transitions if task in step.tasks]
+    taken = dict.fromkeys(step.takes for step in space.petri_net.transitions if task in step.tasks)
+    needed = list(map(set, taken))
     if not needed:
         return _failure("dead_task", f"'{task}' can never happen: no flow leads to it.", space, 0, task)
 

@@ -2,18 +2,18 @@
 
 The Petri net is made of a workflow net, or of its tree. A task with several flows in or out becomes several transitions. If both
 its join and its split choose, it first takes a token and then chooses: the transitions add up instead of multiplying. An or-split
-decides about its branches one after the other; a branch that is not taken gets its token at the join immediately, which waits for all.
+has a transition for each set of branches; a branch that is not taken gets its token at the join immediately, which waits for all.
 Transitions have weights, so that the simulator plays the same nets.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -66,24 +66,6 @@ class PetriNet:
     def add(self, takes: List[int], gives: List[int], tasks: Iterable[str] = (), weight: float = 1.0) -> None:
         self.transitions.append(Transition(tuple(takes), tuple(gives), tuple(tasks), weight))
 
-    def choose_some(self, at: int, branches: List[int], skipped: List[int], chances: List[float]) -> None:
-        """From `at`, take at least one of the branches; for each other one, mark its place in `skipped`."""
-        name = self.places[at]
-        none_yet, some = at, -1
-        for number, (branch, skip, chance) in enumerate(zip(branches, skipped, chances, strict=True)):
-            left = 1 - prod(1 - one for one in chances[number:])
-            first = chance / left if left else 1.0
-            is_last = number == len(branches) - 1
-            after_none, after_some = ([], []) if is_last else ([self.place(name)], [self.place(name)])
-            self.add([none_yet], [branch, *after_some], weight=first)
-            if not is_last:
-                self.add([none_yet], [skip, *after_none], weight=1 - first)
-            if some >= 0:
-                self.add([some], [branch, *after_some], weight=chance)
-                self.add([some], [skip, *after_some], weight=1 - chance)
-            if not is_last:
-                (none_yet,), (some,) = after_none, after_some
-
     @cached_property
     def by_place(self) -> dict[int, list[int]]:
         """Transitions by the first place that they take from."""
@@ -113,7 +95,19 @@ class PetriNet:
 # Petri nets of workflows ------------------------------------------------------------------------------
 
 
-def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for each kind of gate
+def _some_taken(
+    branches: List[int], skipped: List[int], chances: List[float]
+) -> Iterator[tuple[list[int], float]]:
+    """Yield every choice of an or-split: the places it marks, of a branch not taken that in `skipped`, and its probability."""
+    for choice in product((True, False), repeat=len(branches)):
+        if any(choice):
+            marked = [
+                one if taken else other for taken, one, other in zip(choice, branches, skipped, strict=True)
+            ]
+            yield marked, prod(one if taken else 1 - one for taken, one in zip(choice, chances, strict=True))
+
+
+def petri_net_of(net: Net) -> PetriNet:  # noqa: C901 -- a case for each kind of gate
     """Return the Petri net of a workflow; or-gates that form no block raise a `WorkflowError`."""
     made = PetriNet()
     blocks = or_blocks(net)
@@ -123,8 +117,6 @@ def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for eac
     for flow in net.flows:
         ends = [named[end] for end in (flow.source, flow.target) if end in named]
         place_of[flow] = ends[0] if ends else made.place(flow.key)
-        if len(ends) > 1:
-            made.add(ends[:1], ends[1:])
     waits: dict[str, list[int]] = {}
     """What an or-join takes: a place for each branch, which nothing else takes from."""
     for block in blocks.values():
@@ -151,13 +143,13 @@ def petri_net_of(net: Net) -> PetriNet:  # noqa: C901, PLR0912 -- a case for eac
         gives = [([place_of[flow]], chances.get(flow, 1.0)) for flow in after]
         if not net.chooses(task.id, after):
             gives = [([place_of[flow] for flow in after], 1.0)]
-        elif task.split == "or" or len(takes) > 1:
+        elif task.split == "or":
+            firsts = [first for first, _ in blocks[task.id].branches]
+            branches, skipped = [place_of[first] for first in firsts], waits[blocks[task.id].join]
+            gives = list(_some_taken(branches, skipped, or_chances(list(map(Choice.of, firsts)))))
+        if len(takes) > 1 and len(gives) > 1:
             begun = made.place(f"within {task.id}")
-            if task.split == "or":
-                firsts = [first for first, _ in blocks[task.id].branches]
-                branches, skipped = [place_of[first] for first in firsts], waits[blocks[task.id].join]
-                made.choose_some(begun, branches, skipped, or_chances(list(map(Choice.of, firsts))))
-            for given, weight in gives if task.split == "xor" else ():
+            for given, weight in gives:
                 made.add([begun], given, weight=weight)
             gives = [([begun], 1.0)]
         for taken, likely in takes:
@@ -210,10 +202,9 @@ def petri_net_of_tree(net: Net, tree: Block, wanted: Collection[str]) -> PetriNe
             parts, chances = [part for part, _ in pairs], [chance for _, chance in pairs]
             parts = _grouped(parts, is_wanted) if block.kind == "and" else parts
             branches, done = [made.place() for _ in parts], [made.place() for _ in parts]
-            if block.kind == "and":
-                made.add([begin], branches, weight=weight)
-            else:
-                made.choose_some(begin, branches, done, chances)
+            taken = [(branches, 1.0)] if block.kind == "and" else _some_taken(branches, done, chances)
+            for marked, chance in taken:
+                made.add([begin], marked, weight=weight * chance)
             made.add(done, [finish])
             for part, one, other in zip(parts, branches, done, strict=True):
                 lay(part, one, other)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Net, Specification
 
 _CLOSE = 1e-6
+_MAX_OR_BRANCHES = 12
+"""Of an or-split: each further one doubles the choices."""
 
 
 def structure_problems(net: Net) -> list[WorkflowProblem]:
@@ -134,6 +136,10 @@ def or_blocks(net: Net) -> dict[str, OrBlock]:
     where = {task: f"tasks[{at}]" for at, task in enumerate(net.tasks)}
     problems = [(f"{where[one]}.split", unclosed.format(one)) for one in splits if one not in found]
     problems += [(f"{where[one]}.join", unopened.format(one)) for one in joins if one not in closed]
+    wide = [one for one in splits if len(outgoing[one]) > _MAX_OR_BRANCHES]
+    problems += [
+        (f"{where[one]}.split", f"At most {_MAX_OR_BRANCHES} branches are supported.") for one in wide
+    ]
     if problems:
         raise WorkflowError(problems, "Or-gates are only supported as matched blocks.")
     return found
