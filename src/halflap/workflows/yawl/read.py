@@ -28,7 +28,7 @@ NODES = ("inputCondition", "task", "condition", "outputCondition")
 _BEHAVIOUR = FIXING | CANCELLATION
 TASK_KEYS = frozenset(one.name for one in fields(Task)) - {"id", "join", "split"}
 FLOW_KEYS = frozenset({"predicate", "probability", "default", "order"})
-NET_KEYS = frozenset({"label", "rules", "notes", "kept"})
+NET_KEYS = frozenset({"label", "rules"})
 """Attributes without an element in YAWL are in `extendedAttributes`, each value as JSON."""
 
 
@@ -54,6 +54,10 @@ def read_set(document: Document, source: str) -> Specification:
         document.wrong(inner[0], f'There are {len(roots)} root nets. Mark one with isRootNet="true".')
         document.check()
     nets = {name: _Reader(document, one).read(elements) for name, one in elements.items()}
+    document.check()
+    for name, net in nets.items():
+        for problem in structure_problems(net):
+            document.wrong(elements[name], str(problem), f"net {name!r}")
     document.check()
     return Specification(inner[0].get("uri") or roots[0], roots[0], nets, (), source)
 
@@ -119,17 +123,18 @@ class _Reader:
             if local(one.tag) == "task":
                 self.task(name, one, nets)
             else:
-                own = {"id": name, "label": text_of(one, "name")}
-                self.conditions[name] = _values(Condition, attributes_of(one), frozenset({"label"}), **own)
+                label = text_of(one, "name")
+                self.conditions[name] = _values(
+                    Condition, attributes_of(one), frozenset({"label"}), id=name, label=label
+                )
         for name, one in nodes.items():
             for flow in children(one, "flowsInto"):
                 self.flow(name, flow, nodes)
-        own_ = attributes_of(self.element)
-        net = Net(
-            self.name, ends[0], ends[1], self.tasks, self.conditions, tuple(self.flows), _rules(own_, self.tasks),
-            tuple(self.kept), (), text_of(self.element, "name"),
+        label = text_of(self.element, "name")
+        return Net(
+            self.name, ends[0], ends[1], self.tasks, self.conditions, tuple(self.flows), self.rules(),
+            tuple(self.kept), self.notes(), label,
         )  # fmt: skip
-        return _finished(net, self.subnets, own_.get("notes", ())) if not self.document.problems else net
 
     def task(self, name: str, element: Element, nets: Iterable[str]) -> None:
         gates = {"join": "xor", "split": "and"}
@@ -170,28 +175,28 @@ class _Reader:
         if chooses and flow.predicate is None and xpath is not None:
             self.kept.append(Kept("predicate", xpath, flow.key))
 
+    def rules(self) -> tuple[Rule, ...]:
+        try:
+            found = validated(list[Rule], attributes_of(self.element).get("rules", []))
+        except WorkflowError:
+            return ()
+        return tuple(one for one in found if all(name in self.tasks for name in one.tasks))
 
-def _rules(values: dict[str, Any], tasks: dict[str, Task]) -> tuple[Rule, ...]:
-    found: list[Rule] = validated(list[Rule], values.get("rules", []))
-    return tuple(one for one in found if all(name in tasks for name in one.tasks))
-
-
-def _finished(net: Net, subnets: dict[str, str], notes: Iterable[str] = ()) -> Net:
-    """Add notes about what analysis ignores, and what is wrong with the net."""
-    found = [
-        f"{task!r} decomposes to the net {name!r}, which is one task here." for task, name in subnets.items()
-    ]
-    beyond = dict.fromkeys(repr(one.at) for one in net.kept if one.name in _BEHAVIOUR)
-    if beyond:
-        where = join(beyond, limit=8)
-        found.append(f"Timers, multiple instances or cancellation of {where} are kept, but not analysed.")
-    xpaths = [repr(one.at) for one in net.kept if one.name == "predicate"]
-    if xpaths:
-        found.append(
-            f"XPath predicates of {join(xpaths, limit=8)} are kept as text; any branch may be taken."
-        )
-    found += [f"Not valid: {problem}" for problem in structure_problems(net)]
-    return replace(net, notes=tuple(dict.fromkeys((*notes, *found))))
+    def notes(self) -> tuple[str, ...]:
+        """Return what analysis ignores."""
+        found = [
+            f"{task!r} decomposes to the net {name!r}, which is one task here."
+            for task, name in self.subnets.items()
+        ]
+        beyond = dict.fromkeys(repr(one.at) for one in self.kept if one.name in _BEHAVIOUR)
+        if beyond:
+            where = join(beyond, limit=8)
+            found.append(f"Timers, multiple instances or cancellation of {where} are kept, but not analysed.")
+        xpaths = [repr(one.at) for one in self.kept if one.name == "predicate"]
+        if xpaths:
+            where = join(xpaths, limit=8)
+            found.append(f"XPath predicates of {where} are kept as text; any branch may be taken.")
+        return tuple(found)
 
 
 # The older form ---------------------------------------------------------------------------------------
