@@ -20,7 +20,7 @@ from halflap.workflows.analysis.footprint import by_states as states
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.net import Condition, Flow, Net, Task
 from halflap.workflows.optimize import genetic
-from halflap.workflows.optimize.constraints import Goal
+from halflap.workflows.optimize.goal import Goal
 from halflap.workflows.optimize.optimizer import TARGETS, optimize
 from halflap.workflows.score.score import score
 

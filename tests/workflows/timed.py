@@ -14,9 +14,9 @@ from halflap.workflows.model.block import Unstructured
 from halflap.workflows.model.build import build
 from halflap.workflows.model.form import read_net, validated
 from halflap.workflows.model.reduce import tree_of
-from halflap.workflows.optimize.constraints import Constraints, Context, Goal
+from halflap.workflows.optimize.goal import Constraints, Goal
 from halflap.workflows.optimize.optimizer import optimize as optimized
-from halflap.workflows.optimize.transformations import TRANSFORMATIONS
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS, Context
 from workflows.nets import rule
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def transformed(name: str, net: Net) -> list[Net]:
     if isinstance(tree, Unstructured):
         return []
     (changes,) = (one.changes for one in TRANSFORMATIONS if one.name == name)
-    found = dict.fromkeys(new for new, _ in changes(Context(net, tree, Constraints()), tree) if new != tree)
+    found = dict.fromkeys(new for new, _ in changes(Context(net, Constraints()), tree) if new != tree)
     return [build(net, new) for new in found]
 
 

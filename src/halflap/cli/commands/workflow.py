@@ -31,7 +31,7 @@ from halflap.workflows.model.form import (
 )
 from halflap.workflows.model.net import Specification
 from halflap.workflows.model.reduce import unstructured_because
-from halflap.workflows.optimize.constraints import Goal
+from halflap.workflows.optimize.goal import Goal
 from halflap.workflows.optimize.optimizer import optimize as optimize_net
 from halflap.workflows.score.score import Scoring
 from halflap.workflows.score.score import score as score_net

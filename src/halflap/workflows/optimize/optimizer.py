@@ -21,7 +21,7 @@ from halflap.workflows.score.rules import check_rule
 
 if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
-    from halflap.workflows.optimize.constraints import Goal
+    from halflap.workflows.optimize.goal import Goal
 
 Engine = Literal["gepa", "beam"]
 TARGETS: tuple[Target, ...] = get_args(Target)

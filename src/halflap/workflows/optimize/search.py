@@ -15,8 +15,7 @@ from halflap.workflows.analysis.footprint import Agreement, footprint
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.answers import Measured, Metrics, Target, Times
 from halflap.workflows.model.build import build
-from halflap.workflows.optimize.constraints import Context, Goal
-from halflap.workflows.optimize.transformations import TRANSFORMATIONS, Transformation
+from halflap.workflows.optimize.transformations import TRANSFORMATIONS, Context, Transformation
 from halflap.workflows.score.facts import Facts
 from halflap.workflows.score.patterns import findings, pattern_score
 from halflap.workflows.score.rules import check_rule
@@ -26,6 +25,7 @@ from halflap.workflows.score.timing import Timing, performance
 if TYPE_CHECKING:
     from halflap.workflows.model.block import Block
     from halflap.workflows.model.net import Net
+    from halflap.workflows.optimize.goal import Goal
 
 _CLOSE = 1e-9
 _ENDLESS = 1e12
@@ -90,7 +90,7 @@ class Search:
         self.moves: dict[Block, Move] = {}
         self.children: dict[Block, list[Candidate]] = {}
         """What one change makes of each that was expanded, best first."""
-        self._context = Context(net, tree, goal.constraints)
+        self._context = Context(net, goal.constraints)
         # Constraints do not improve the performance score, so measuring ignores them.
         self._facts = Facts(net)
         self._timing = Timing(self._facts)

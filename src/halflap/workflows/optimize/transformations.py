@@ -27,11 +27,12 @@ from halflap.workflows.model.block import (
     sequence,
 )
 from halflap.workflows.model.net import quoted
-from halflap.workflows.score.facts import Atoms, fused
-from halflap.workflows.score.timing import critical_path
+from halflap.workflows.score.facts import Atoms, Facts, fused
+from halflap.workflows.score.timing import Timing, critical_path
 
 if TYPE_CHECKING:
-    from halflap.workflows.optimize.constraints import Context
+    from halflap.workflows.model.net import Net
+    from halflap.workflows.optimize.goal import Constraints
 
 _ALL_WINDOWS = 8
 """Up to this many parts every window is tried."""
@@ -40,6 +41,17 @@ _EVERY_CUT = 7
 """Up to this many atoms all cuts are tried."""
 _FEW = 5
 _CLOSE = 1e-9
+
+
+class Context:
+    """The workflow that is changed: its tasks, and their times."""
+
+    def __init__(self, net: Net, constraints: Constraints) -> None:
+        self.facts = Facts(net, constraints.fixed, constraints.keep_order)
+        self.timing = Timing(self.facts)
+        self.max_parallel = constraints.max_parallel
+        self.arranged: dict[Block, list[Block]] = {}
+        """Faster arrangements of each block, so that they are made once."""
 
 
 def remove_silent(context: Context, tree: Block) -> Iterator[tuple[Block, str]]:

@@ -16,7 +16,7 @@ from halflap.workflows.answers import Mode  # noqa: TC001 -- pydantic reads it
 from halflap.workflows.model.checks import check_or_gates
 from halflap.workflows.model.form import BAD_ARGUMENTS, MISSING, read_specification, validated, write_net
 from halflap.workflows.model.net import MAX_STATES, STRICT
-from halflap.workflows.optimize.constraints import Goal
+from halflap.workflows.optimize.goal import Goal
 from halflap.workflows.optimize.optimizer import optimize
 from halflap.workflows.score.score import Scoring, score
 from halflap.workflows.yawl import read_yawl, write_yawl

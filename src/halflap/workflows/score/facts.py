@@ -6,7 +6,8 @@ takes 1, unless it is silent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.order import UNKNOWN, Data, depend, dependents
@@ -34,25 +35,26 @@ class Facts:
     """The tasks of one workflow. Workflows made from it have the same tasks, or fewer."""
 
     def __init__(
-        self, net: Net, fixed: Collection[str] = (), ties: Mapping[str, frozenset[str]] | None = None
+        self, net: Net, fixed: Collection[str] = (), keep_order: Iterable[tuple[str, str]] = ()
     ) -> None:
-        """Index the tasks; `fixed` ones are not moved, and those with a tie in common keep their order."""
         self.net = net
-        self._ties = dict(ties or {})
-        for at, rule in enumerate(net.rules):
-            for task in rule.tasks if rule.kind in {"precedence", "response"} else ():
-                self._ties[task] = self._ties.get(task, frozenset()) | {f"{TIE}rules[{at}]"}
+        ordered = [*keep_order, *(one.tasks for one in net.rules if one.kind in {"precedence", "response"})]
+        self._ties: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+        """Of tasks that keep their order, a name that both seem to write."""
+        for at, tasks in enumerate(ordered):
+            for task in tasks:
+                self._ties[task] |= {f"{TIE}{at}"}
         self._held = {*fixed, *(one.at for one in net.kept if one.name in FIXING)}
         """Tasks that are not moved."""
         self._needed = self._held.union(task for rule in net.rules for task in rule.tasks)
         """Tasks that cannot be dropped."""
-        tasks = net.tasks.values()
+        listed = net.tasks.values()
         self.duration = dict.fromkeys(net.conditions, 0.0)
-        for one in tasks:
+        for one in listed:
             self.duration[one.id] = float(one.label is not None if one.duration is None else one.duration)
-        self.timeless = [one.id for one in tasks if one.label is not None and one.duration is None]
+        self.timeless = [one.id for one in listed if one.label is not None and one.duration is None]
         """Tasks without a duration."""
-        undeclared = (one.id for one in tasks if one.reads is None or one.writes is None)
+        undeclared = (one.id for one in listed if one.reads is None or one.writes is None)
         self.undeclared = [task for task in undeclared if not self.routes(task)]
         """Tasks without declared reads and writes."""
 
@@ -108,7 +110,7 @@ class Facts:
 
     def tie(self, node: str | None) -> Data:
         """Return what keeps a node in its order with others, as if it were data."""
-        return Data(writes=self._ties.get(node or "", frozenset()))
+        return Data(writes=self._ties[node or ""])
 
     def choice(self, block: Block) -> Data:
         """Return what a choice reads: the names in its predicates, or what the task that chooses reads."""
