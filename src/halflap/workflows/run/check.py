@@ -80,8 +80,7 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Check that every name that is used is given, or written by some task."""
     known = sources(net) | arguments.keys()
     used: set[str] = set()
-    for path, reference in _used(net):
-        first = reference[0]
+    for path, (first, *_) in _used(net):
         used.add(first)
         if first not in known:
             yield path, f"There is no {first!r}. Give it with --arg {first}=…, or let a task write it."
@@ -92,42 +91,36 @@ def _names(net: Net, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "", f"--arg {name}: nothing in the workflow uses it."
 
 
-def _used(net: Net) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _used(net: Net) -> list[tuple[str, Path]]:
+    """Return the places of all references, with what they refer to."""
+    found: list[tuple[str, Path]] = []
     for at, task in enumerate(net.tasks.values()):
-        if task.tool is not None:
-            yield from references(dict(task.arguments or {}), f"tasks[{at}].arguments")
+        for key, value in (task.arguments or {}).items() if task.tool is not None else ():
+            fill(value, lambda path, place: found.append((place, path)), f"tasks[{at}].arguments.{key}")
     outgoing = net.outgoing()
     for at, flow in enumerate(net.flows):
         if flow.predicate is not None and net.chooses(flow.source, outgoing[flow.source]):
-            yield from ((f"flows[{at}].predicate", name) for name in sorted(names(parse(flow.predicate))))
+            found += [(f"flows[{at}].predicate", name) for name in sorted(names(parse(flow.predicate)))]
+    return found
 
 
 # References --------------------------------------------------------------------------------------------
 
-
-def reference(value: Any) -> tuple[str, ...] | None:
-    """Return the path of `{"from": "task.key"}`; None for anything else."""
-    if isinstance(value, dict) and set(value) == {"from"} and isinstance(value["from"], str):
-        return tuple(value["from"].split("."))
-    return None
+Path = tuple[str, ...]
 
 
-def is_literal(value: Any) -> bool:
-    """Return whether it is `{"value": …}`, which is taken literally."""
-    return isinstance(value, dict) and set(value) == {"value"}
-
-
-def references(value: Any, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the references in a value, each with its place."""
-    found = reference(value)
-    if found is not None:
-        yield path, found
-    elif isinstance(value, dict) and not is_literal(value):
-        for key, one in value.items():
-            yield from references(one, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for at, one in enumerate(value):
-            yield from references(one, f"{path}[{at}]")
+def fill(value: Any, look: Callable[[Path, str], Any], place: str) -> Any:
+    """Return an argument with each `{"from": "task.key"}` replaced by what `look` returns for it and its place."""
+    match value:
+        case {"from": str() as reference} if len(value) == 1:
+            return look(tuple(reference.split(".")), place)
+        case {"value": literal} if len(value) == 1:
+            return literal
+        case dict():
+            return {key: fill(one, look, f"{place}.{key}") for key, one in value.items()}
+        case list() | tuple():
+            return [fill(one, look, f"{place}[{at}]") for at, one in enumerate(value)]
+    return value
 
 
 def sources(net: Net) -> set[str]:
@@ -190,10 +183,17 @@ def _problems(
     value: dict[str, Any] = {}
     later: set[str] = set()
     """Paths of arguments that are only known during the run."""
+
+    def known(path: Path, _place: str) -> Any:
+        found: Any = fixed
+        for step in path:
+            found = found[int(step) if isinstance(found, list) and step.isdigit() else step]
+        return found
+
     for key, one in (task.arguments or {}).items():
         try:
-            value[key] = _filled(one, fixed)
-        except LookupError:
+            value[key] = fill(one, known, key)
+        except (LookupError, TypeError):
             value[key] = None
             later.add(path_of([key]))
 
@@ -219,23 +219,3 @@ def _problems(
 def _path(problem: ArgumentProblem) -> str:
     dot = "." if problem.path and not problem.path.startswith("[") else ""
     return f"arguments{dot}{problem.path}"
-
-
-def _filled(value: Any, fixed: Mapping[str, Any]) -> Any:
-    """Return an argument with references resolved; a `LookupError` if one is only known during the run."""
-    path = reference(value)
-    if path is not None:
-        found: Any = fixed
-        for step in path:
-            if isinstance(found, list) and step.isdigit():
-                found = found[int(step)]
-            elif isinstance(found, Mapping):
-                found = found[step]
-            else:
-                raise LookupError(step)
-        return found
-    if is_literal(value):
-        return value["value"]
-    if isinstance(value, dict):
-        return {key: _filled(one, fixed) for key, one in value.items()}
-    return [_filled(one, fixed) for one in value] if isinstance(value, list | tuple) else value

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import WorkflowError
@@ -16,10 +17,11 @@ from halflap.core.text import visible
 from halflap.workflows.model.checks import or_blocks
 from halflap.workflows.model.form import read_net, write_net
 from halflap.workflows.predicates import PRELUDE, parse, to_python
-from halflap.workflows.run.check import is_literal, reference
+from halflap.workflows.run.check import fill
 
 if TYPE_CHECKING:
     from halflap.workflows.model.net import Flow, Net, Task
+    from halflap.workflows.run.check import Path
 
 _DEFAULT_LIMIT = 100
 """How often a task may be done in one run, if it has no `limit`."""
@@ -157,22 +159,23 @@ def _parts(net: Net, arguments: Mapping[str, Any], *, marked: bool) -> Iterator[
     yield _ENGINE
     incoming, outgoing = net.incoming(), net.outgoing()
     closed = {split: block.join for split, block in or_blocks(net).items()}
-    calls, joins, splits = [], {}, []
+    calls, joins, splits = {}, {}, {}
     for at, task in enumerate(net.tasks.values()):
         if task.tool is not None:
-            given = _dict((key, _value(task, key, value)) for key, value in (task.arguments or {}).items())
-            called = (
-                f"call_tool(f'{task.tool}#{at}.{{_time}}', {given})" if marked else f"{task.tool}(**{given})"
-            )
-            yield f"async def _call_{at}(_time):\n    return await {called}"
-            calls.append((task.id, f"_call_{at}"))
+            look = partial(_look, task)
+            given = {key: fill(value, look, key) for key, value in (task.arguments or {}).items()}
+            name = f"call_tool(f'{task.tool}#{at}.{{_time}}', " if marked else f"{task.tool}(**"
+            yield f"async def _call_{at}(_time):\n    return await {name}{given!r})"
+            calls[task.id] = _Expression(f"_call_{at}")
         places = list(dict.fromkeys(_place(net, flow) for flow in incoming[task.id]))
         joins[task.id] = [task.join if len(places) > 1 else "xor", places]
-        splits.append((task.id, _split(net, task, outgoing[task.id], closed.get(task.id))))
+        splits[task.id] = _split(net, task, outgoing[task.id], closed.get(task.id))
     marking: dict[str, int] = dict.fromkeys((_place(net, flow) for flow in net.flows), 0) | {net.input: 1}
     tables = {
         "_marked": marking,
+        "_calls": calls,
         "_joins": joins,
+        "_splits": splits,
         "_defaults": {flow.source: _place(net, flow) for flow in net.flows if flow.default},
         "_output": net.output,
         "_writes": {task.id: sorted(task.writes) for task in net.tasks.values() if task.tool and task.writes},
@@ -181,39 +184,31 @@ def _parts(net: Net, arguments: Mapping[str, Any], *, marked: bool) -> Iterator[
     # As JSON text, so that the check before the run infers no types.
     yield f"_data = json.loads({json.dumps(dict(arguments))!r})"
     yield "\n".join(f"{name} = {value!r}" for name, value in tables.items())
-    yield f"_calls = {_dict(calls)}\n_splits = {_dict(splits)}"
     yield _PLAY
 
 
-def _dict(items: Iterable[tuple[str, str]]) -> str:
-    return "{" + ", ".join(f"{key!r}: {value}" for key, value in items) + "}"
+class _Expression(str):
+    """Python, as it stands in the program: its repr is itself."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
-def _value(task: Task, key: str, value: Any) -> str:
-    """Return the expression of an argument, or of a part of one."""
-    path = reference(value)
-    if path is not None:
-        where = f"The argument {visible(key, _LONGEST)!r} of the task {task.id!r}"
-        return f"_look({list(path)!r}, {where!r})"
-    if is_literal(value):
-        return repr(value["value"])
-    if isinstance(value, dict):
-        return _dict((name, _value(task, key, one)) for name, one in value.items())
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_value(task, key, one) for one in value)}]"
-    return repr(value)
+def _look(task: Task, path: Path, place: str) -> _Expression:
+    where = f"The argument {visible(place, _LONGEST)!r} of the task {task.id!r}"
+    return _Expression(f"_look({list(path)!r}, {where!r})")
 
 
-def _split(net: Net, task: Task, flows: list[Flow], join: str | None) -> str:
+def _split(net: Net, task: Task, flows: list[Flow], join: str | None) -> tuple[Any, ...]:
     """Return the kind of a split, its branches in the order of evaluation, and the or-join that closes it."""
     branches = []
     for flow in sorted(flows, key=lambda one: (one.order is None, one.order or 0)):
-        holds = "None"
+        holds = None
         if flow.predicate is not None:
             where = f"The predicate of the flow from {flow.source!r} to {flow.target!r}"
-            holds = f"lambda: {ast.unparse(to_python(parse(flow.predicate), where))}"
-        branches.append(f"({_place(net, flow)!r}, {holds})")
-    return f"({task.split if len(flows) > 1 else 'and'!r}, [{', '.join(branches)}], {join!r})"
+            holds = _Expression(f"lambda: {ast.unparse(to_python(parse(flow.predicate), where))}")
+        branches.append((_place(net, flow), holds))
+    return task.split if len(flows) > 1 else "and", branches, join
 
 
 def _place(net: Net, flow: Flow) -> str:
