@@ -49,7 +49,7 @@ def describe(
                 f"{module.__name__} cannot be instantiated: {error}. Name an instance."
             ) from None
     if not isinstance(module, dspy.Module):
-        raise UsageError(f"This is a {type(module).__name__}. Name an object that is a dspy.Module.")
+        raise UsageError(f"It is of type {type(module).__name__}. Name an object that is a dspy.Module.")
     problems: list[str] = []
     steps = _steps(module, name, problems)
     predictors = [_predictor(key, step, tools, problems) for key, step in steps.items()]

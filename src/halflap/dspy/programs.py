@@ -16,6 +16,7 @@ from halflap.core.errors import HalflapError, ProgramBrokenError, ProgramNotFoun
 from halflap.core.folder import Saved
 from halflap.core.values import DSPY, CallContext, Listing, Result, Tool
 from halflap.dspy.library import Library, SavedProgram
+from halflap.dspy.runner import no_model
 from halflap.dspy.spec import Field, Predictor, ProgramSpec
 from halflap.sandbox.run.run import check_depth
 from halflap.store import RunRecord
@@ -147,11 +148,9 @@ class DspyPrograms:
         """Run a program like a tool; raises `ProgramError` if it is missing or fails, or inputs do not fit."""
         (await self.find(name, context.principal)).spec.check_inputs(inputs)
         context = self.under_rules(context)
-        if self.is_offered:
-            result = await self.call_tool(f"{_PREFIX}{name}", inputs, context)
-        else:
-            # Without a model, running it raises an error that explains what to configure.
-            result = await self.call(name, inputs, context, repeatable=False, admit=_admit_all)
+        if not self.is_offered:
+            raise no_model(name)
+        result = await self.call_tool(f"{_PREFIX}{name}", inputs, context)
         return {**result.structured_content, "_metadata": (result.meta or {})["halflap"]["metadata"]}
 
     async def call(
@@ -249,7 +248,3 @@ class DspyPrograms:
 
     async def close(self) -> None:
         await self.runner.close()
-
-
-async def _admit_all() -> None:
-    pass

@@ -131,12 +131,7 @@ class Runner:
         # Key and address come from the configuration alone, never from the environment.
         lm = self._config.lm
         if lm is None:
-            raise _failed(
-                name,
-                "no language model is configured. Name one in the configuration file:\n"
-                "programs:\n"
-                "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
-            )
+            raise no_model(name)
         if await asyncio.to_thread(find_spec, "dspy") is None:
             how = await asyncio.to_thread(install_command, "dspy")
             raise _failed(name, f"running it needs DSPy: {how}")
@@ -188,6 +183,15 @@ def tool_caller(call: Call, context: CallContext) -> CallTool:
         return _cut(f"Error: {text}" if result.is_error else text)
 
     return call_tool
+
+
+def no_model(name: str) -> ProgramError:
+    return _failed(
+        name,
+        "no language model is configured. Name one in the configuration file:\n"
+        "programs:\n"
+        "  lm: {model: openai/gpt-4o-mini, api_key: '${OPENAI_API_KEY}'}",
+    )
 
 
 def _failed(name: str, reason: str) -> ProgramError:

@@ -62,6 +62,5 @@ def _unreadable(error: of_dspy.AdapterParseError, config: LmConfig) -> str:
 
 
 def _shown(text: str, config: LmConfig) -> str:
-    """Return the first line, cut after redacting: part of a key could not be recognised."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return shorten(redacted(line, config), _MAX_SHOWN).rstrip(".")
+    """Return the text as one line, cut after redacting: part of a key could not be recognised."""
+    return shorten(redacted(" ".join(text.split()), config), _MAX_SHOWN).rstrip(".")
