@@ -21,7 +21,7 @@ from halflap.workflows.model.net import Kept
 from halflap.workflows.optimize import genetic
 from halflap.workflows.score.score import score
 from support import examples
-from workflows.nets import block_net, block_nets, net, rule
+from workflows.nets import block_nets, net
 from workflows.timed import line, lines, optimize, reversed_order, ruled, task, timed
 
 if TYPE_CHECKING:
@@ -183,14 +183,6 @@ def test_independent_tasks_run_in_parallel(engine: Engine) -> None:
     assert (front[0], front[-1]) == ((14, True), (22, False))
 
 
-def test_balanced_keeps_four_fifths_of_the_footprint() -> None:
-    tasks = [task(f"t{at}", 1 + at % 4, f"t{at - 3}" if at > 2 else "") for at in range(6)]
-    fast, fair = (optimize(line(*tasks), target, engine="beam") for target in ("performance", "balanced"))
-    cells = [one.response()["validation"]["footprint_compatibility"] for one in (fast, fair)]
-    assert cells[0] < 0.8 <= cells[1]
-    assert (fast.metrics["after"].expected_makespan or 0) <= (fair.metrics["after"].expected_makespan or 0)
-
-
 @pytest.mark.parametrize(
     ("constraints", "makespan", "width"),
     [
@@ -202,25 +194,6 @@ def test_balanced_keeps_four_fifths_of_the_footprint() -> None:
 def test_constraints_are_kept(constraints: dict[str, Any], makespan: float, width: int) -> None:
     found = optimize(shop(), "performance", constraints, engine="beam").metrics["after"]
     assert (found.expected_makespan, found.max_parallel) == (makespan, width)
-
-
-def test_rules_and_races_keep_an_order_though_data_would_allow_more() -> None:
-    ruled_shop = replace(shop(), rules=(rule("precedence", "credit", "address"),))
-    assert (
-        optimize(ruled_shop, "performance", engine="beam").metrics["after"].expected_makespan == 2 + 8 + 3 + 4
-    )
-    # `wild` may write anything: what reads before it may see other values than what reads after it.
-    one = block_net(("and", [("task", "wild"), ("seq", [("task", "first"), ("task", "second")])]))
-    tasks = {
-        name: replace(each, duration=5, reads=frozenset("x"), writes=frozenset())
-        if each.label in {"first", "second"}
-        else each
-        for name, each in one.tasks.items()
-    }
-    assert (
-        optimize(replace(one, tasks=tasks), "performance", engine="beam").metrics["after"].expected_makespan
-        == 10
-    )
 
 
 def test_reference_patterns_steer_it() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 
-from acceptance.figures_oracle import BEGIN, DONE, TooLargeError
+from acceptance.figures_oracle import BEGIN, DONE
 from halflap.core.errors import WorkflowError
 from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halflap.workflows.analysis.soundness import Soundness
     from halflap.workflows.model.net import Net
 
-DIAMOND = "i>a a>b a>c b>d c>d d>o"
-
 
 def judged(one: Net, bound: int = MAX_STATES) -> Soundness:
     return soundness(Study(one, bound))
@@ -33,29 +31,14 @@ def verdicts(found: Soundness) -> tuple[bool | None, bool | None, bool | None]:
     return found.option_to_complete, found.proper_completion, found.no_dead_tasks
 
 
-# Textbook examples ----------------------------------------------------------------------------------------
-
-
 def test_an_xor_split_before_an_and_join_is_a_deadlock() -> None:
-    found = judged(net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, DIAMOND))
+    found = judged(
+        net({"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "and/and"}, "i>a a>b a>c b>d c>d d>o")
+    )
     assert verdicts(found) == (False, True, False)
     stuck, dead = found.failures
     assert (stuck.kind, stuck.trace, stuck.marking) == ("option_to_complete", ["a", "b"], {"b -> d": 1})
     assert (dead.kind, dead.task) == ("dead_task", "d")
-
-
-def test_an_and_split_before_an_xor_join_lacks_synchronisation() -> None:
-    found = judged(net({"a": "xor/and", "b": "xor/and", "c": "xor/and", "d": "xor/and"}, DIAMOND))
-    assert verdicts(found) == (True, False, True)
-    (failure,) = found.failures
-    assert (failure.trace, failure.marking) == (["a", "b", "d"], {"o": 1, "a -> c": 1})
-
-
-def test_a_loop_without_a_way_out_is_found_without_a_deadlock() -> None:
-    gates = {"a": "xor/xor", "b": "xor/and", "c": "xor/and", "d": "xor/and"}
-    found = judged(net(gates, "i>a a>p a>d p>b b>q q>c c>p d>o", conditions="p q"))
-    (failure,) = found.failures
-    assert (failure.kind, failure.trace) == ("option_to_complete", ["a"])
 
 
 def test_unbounded_growth_is_recognised_before_the_bound() -> None:
@@ -72,9 +55,6 @@ def test_an_unsound_subnet_makes_the_workflow_unsound() -> None:
     assert [(one.kind, one.trace, "'inner'" in one.message) for one in found.failures] == [
         ("proper_completion", ["a"], True)
     ]
-
-
-# Bounds and or-gates --------------------------------------------------------------------------------------
 
 
 def crossed(count: int) -> Net:
@@ -109,9 +89,6 @@ def test_an_or_join_in_an_unstructured_net_waits_for_the_chosen_ways() -> None:
     assert judged(net(gates, flows, conditions="p")).sound is True
 
 
-# Laws -----------------------------------------------------------------------------------------------------
-
-
 def states_after(found: Behaviour, tasks: list[str]) -> set[Marking]:
     """Return the states that a case may be in after these tasks."""
     here = {BEGIN}
@@ -134,10 +111,7 @@ def test_soundness_agrees_with_the_definition(one: Net) -> None:
     found = judged(one)
     assert found.sound is not None
     assert found.sound == (not found.failures)
-    try:
-        expected = brute.behaviour_of(one)
-    except TooLargeError:
-        assume(False)
+    expected = brute.behaviour_of(one)
     assert found.sound == expected.sound
     assert expected.bounded == all(failure.kind != "unbounded" for failure in found.failures)
     if not expected.bounded:

@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acceptance.figures_oracle import TooLargeError
-from halflap.core.errors import WorkflowError
-from halflap.workflows.analysis.soundness import soundness
 from halflap.workflows.analysis.study import Study
 from halflap.workflows.model.checks import structure_problems
 from halflap.workflows.model.net import Flow, Kept
@@ -87,32 +84,21 @@ ANY = st.one_of(
 )
 
 
-def made(one: Net) -> list[tuple[str, Net]]:
-    """Return all that can be made by one change, or by one after silent tasks were removed."""
-    starts = [one, *transformed("remove_silent", one)]
-    return [(name, new) for start in starts for name in KEEPS_TRACES for new in transformed(name, start)]
+def have_same_traces(one: Net, other: Net) -> bool:
+    """Compare by brute force, unless there are or-gates: it knows them by their names, which may have changed."""
+    has_or = any("or" in (task.join, task.split) for task in one.tasks.values())
+    return has_or or brute.behaviour_of(one).same_traces(brute.behaviour_of(other))
 
 
 @settings(max_examples=examples(500))
 @given(ANY)
-def test_a_transformation_keeps_soundness_rules_and_dependent_order_and_some_the_traces(one: Net) -> None:
-    try:
-        sound = soundness(Study(one, 2_000)).sound
-        for name, new in made(one):
-            assert not structure_problems(new)
-            assert new.rules == one.rules
-            assert not sound or soundness(Study(new, 2_000)).sound is not False, name
-            assert not reversed_order(one, new), name
-    except WorkflowError:
-        return  # Or-gates that form no block.
-
-
-@settings(max_examples=examples(300))
-@given(st.one_of(timed(block_nets(leaves=5)), lines(5)))
-def test_a_transformation_that_claims_to_keep_the_traces_does(one: Net) -> None:
-    try:
-        before = brute.behaviour_of(one)
-        for name, new in made(one):
-            assert not KEEPS_TRACES[name] or brute.behaviour_of(new).same_traces(before), name
-    except TooLargeError:
-        return
+def test_a_transformation_keeps_soundness_rules_dependent_order_and_if_it_says_so_traces(one: Net) -> None:
+    for start in (one, *transformed("remove_silent", one)):
+        for name, keeps_traces in KEEPS_TRACES.items():
+            for new in transformed(name, start):
+                assert not structure_problems(new)
+                assert new.rules == one.rules
+                # What is made of blocks is made of blocks, and so sound.
+                assert Study(new).block is not None, name
+                assert not reversed_order(one, new), name
+                assert not keeps_traces or have_same_traces(one, new), name
