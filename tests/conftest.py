@@ -74,12 +74,13 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def home(request: pytest.FixtureRequest, homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the test's home. No file of the user is read or written."""
+    """Return the test's home. No file or keyring of the user is read or written."""
     wants_more = "tmp_path" in request.fixturenames
     folder: Path = request.getfixturevalue("tmp_path") / "home" if wants_more else next(homes)
     folder.mkdir()
     monkeypatch.setenv("HALFLAP_CONFIG_DIR", str(folder / "config"))
     monkeypatch.setenv("HALFLAP_DATA_DIR", str(folder / "data"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
     monkeypatch.delenv("HALFLAP_CONFIG", raising=False)
     return folder
 

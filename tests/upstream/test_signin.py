@@ -56,7 +56,7 @@ def signing_in(
 ) -> SignIn:
     settings = OAuthConfig.model_validate(oauth)
     config = ServerConfig("protected", "http", url=url or server.url, oauth=settings)
-    return SignIn(config, principal, CredentialStore(folder / "sign-ins", use_keyring=False))
+    return SignIn(config, principal, CredentialStore(folder / "sign-ins"))
 
 
 async def browse(url: str, _: Redirect) -> None:
@@ -86,7 +86,7 @@ async def test_a_person_signs_in_once_and_requests_are_let_in_after_that(
     (file,) = (home / "sign-ins").glob("*.json")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    store = CredentialStore(home / "sign-ins", use_keyring=False)
+    store = CredentialStore(home / "sign-ins")
     (shown,) = await asyncio.to_thread(store.signed_in)
     assert (shown.expires_at or 0) > time.time()
     assert credentials.tokens.access_token not in shown.model_dump_json() + repr(shown)

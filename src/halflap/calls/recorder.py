@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.calls.liveness import Liveness
-from halflap.calls.redact import Redactor, redact_record, without_values
+from halflap.calls.redact import Redactor
 from halflap.calls.writer import Writer
 from halflap.catalog import matches, namespaced
 from halflap.config import TracesConfig
@@ -171,7 +171,7 @@ class Recorder:
             if self._waiting_bytes > 2 * _MAX_WAITING_BYTES:
                 self.writer.count_lost(1)
                 return
-            record = without_values(record)
+            record = record if isinstance(record, Breach) else _without_values(record)
         self._waiting.append(_Waiting(record, level, _size(record)))
         self._waiting_bytes += self._waiting[-1].size
         self._has_waiting.set()
@@ -196,7 +196,7 @@ class Recorder:
         return bool(done) and self.writer.problem is None
 
     async def _write_large(self, run: RunRecord) -> None:
-        self._enqueue(await asyncio.to_thread(redact_record, run, "full", self._redactor, 0), None)
+        self._enqueue(await asyncio.to_thread(_redact, run, "full", self._redactor, 0), None)
         await self._flush()
 
     async def _flush(self) -> None:
@@ -232,13 +232,63 @@ class Recorder:
             record = replace(record, process=self._liveness.process)
         if level is None or isinstance(record, Breach):
             return record
-        return redact_record(record, level, self._redactor, self._traces.max_value_bytes)
+        return _redact(record, level, self._redactor, self._traces.max_value_bytes)
 
     def _warn_slow(self) -> None:
         """Log a warning, once until a batch is written."""
         if not self._is_slow:
             logger.warning("The store is too slow. Calls may be recorded in part until it keeps up.")
         self._is_slow = True
+
+
+def _redact(
+    record: CallRecord | RunRecord, level: Record, redactor: Redactor, limit: int
+) -> CallRecord | RunRecord:
+    """Return the part of a record that is stored; a call's arguments and result are cut to `limit` bytes each."""
+    if isinstance(record, CallRecord):
+        if record.arguments is not None:
+            record = replace(record, argument_bytes=len(record.arguments.encode(errors="replace")))
+        if record.result is not None:
+            record = replace(record, result_bytes=len(record.result.encode(errors="replace")))
+    try:
+        return _without_secrets(record if level == "full" else _without_values(record), redactor, limit)
+    except Exception:
+        logger.exception("a record could not be redacted; only its metadata is kept")
+        return _without_values(record)
+
+
+def _without_secrets(
+    record: CallRecord | RunRecord, redactor: Redactor, limit: int
+) -> CallRecord | RunRecord:
+    def text(text: str | None) -> str | None:
+        return text and redactor.text(text)
+
+    if isinstance(record, RunRecord):
+        # Output is never cut.
+        code = record.code and redactor.code(record.code)
+        return replace(record, code=code, output=text(record.output), error=text(record.error))
+    arguments, arguments_cut = redactor.value_within(record.arguments, limit)
+    result, result_cut = redactor.value_within(record.result, limit)
+    return replace(
+        record,
+        # The name of a tool that does not exist may be anything.
+        tool=record.tool if record.definition_hash else redactor.text(record.tool),
+        arguments=arguments,
+        arguments_cut=arguments_cut,
+        result=result,
+        result_cut=result_cut,
+        breach=text(record.breach),
+        error=text(record.error),
+    )
+
+
+def _without_values(record: CallRecord | RunRecord) -> CallRecord | RunRecord:
+    """Return a record reduced to its metadata."""
+    if isinstance(record, RunRecord):
+        return replace(record, code=None, output=None, error=None)
+    # The place of a breach is metadata, the value found there is not.
+    breach = record.breach and record.breach.partition(", received")[0]
+    return replace(record, arguments=None, result=None, breach=breach, error=None)
 
 
 def _size(record: AnyRecord) -> int:

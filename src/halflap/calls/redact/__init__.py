@@ -7,8 +7,7 @@ search takes linear time.
 """
 
 from halflap.calls.redact.configured import configured_secrets
-from halflap.calls.redact.record import redact_record, without_values
 from halflap.calls.redact.redactor import Redactor
 from halflap.calls.redact.scan import MARK
 
-__all__ = ["MARK", "Redactor", "configured_secrets", "redact_record", "without_values"]
+__all__ = ["MARK", "Redactor", "configured_secrets"]

@@ -100,12 +100,9 @@ class CredentialStore:
     Only `lock` may be used in an event loop: reading takes long, above all from a keyring.
     """
 
-    def __init__(
-        self, folder: Path, on_secrets: OnSecrets | None = None, *, use_keyring: bool = True
-    ) -> None:
+    def __init__(self, folder: Path, on_secrets: OnSecrets | None = None) -> None:
         self._folder = folder
         self._on_secrets = on_secrets
-        self._use_keyring = use_keyring
         self._cache: dict[Path, tuple[tuple[int, int], Credentials]] = {}
         """By file, with its time and inode: every request needs the tokens, and other processes may renew them."""
 
@@ -167,9 +164,7 @@ class CredentialStore:
         # A result may contain a renewed token before the file is read again.
         self._announce(file, credentials)
         secret = credentials.model_dump_json(include=_SECRET, exclude_none=True)
-        in_keyring = self._use_keyring and _ask_keyring(
-            lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True
-        )
+        in_keyring = _ask_keyring(lambda keyring: keyring.set_password(_SERVICE, file.stem, secret) or True)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(file) as writer:
@@ -180,8 +175,7 @@ class CredentialStore:
 
     def remove(self, url: str, principal: str) -> None:
         file = self._file(url, principal)
-        if self._use_keyring:
-            _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
+        _ask_keyring(lambda keyring: keyring.delete_password(_SERVICE, file.stem))
         with suppress(OSError):
             file.unlink()
 
