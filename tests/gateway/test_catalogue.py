@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from halflap import Gateway
-from halflap.core.errors import ToolBlockedError, ToolHeldError, ToolNotFoundError, UpstreamError
+from halflap.core.errors import ToolHeldError, ToolNotFoundError, UpstreamError
 from halflap.core.values import Changes
 from servers.memory import Memory, definition
 from support import comes
@@ -151,19 +151,6 @@ async def test_of_two_servers_that_collide_the_first_seen_keeps_the_name(
 
 
 # Rules --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rules", [{"block": ["mcp__one__a"]}, {"allow": ["mcp__one__b"]}], ids=str)
-async def test_a_blocked_tool_is_not_listed_and_cannot_be_called(rules: dict[str, Any]) -> None:
-    server = Memory("a", "b")
-    async with opened({"one": server}, tools=rules) as gateway:
-        assert [tool.name for tool in await gateway.tools()] == ["mcp__one__b"]
-        (rule,) = rules
-        with pytest.raises(ToolBlockedError, match=f"tools.{rule}"):
-            await gateway.call("mcp__one__a")
-        assert f"tools.{rule}" in (await gateway.inspect("mcp__one__a"))["blocked"]
-        assert (await gateway.call("mcp__one__b")).text == "called b"
-    assert server.calls == [("b", {})]
 
 
 async def test_a_server_cannot_free_a_blocked_tool_by_taking_its_name_for_another() -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cli.program import definitions
-from halflap.core.errors import ToolBlockedError, ToolNotFoundError, UsageError
+from halflap.core.errors import UsageError
 from halflap.gateway import Gateway
 from servers.memory import Memory, definition, structured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator
     from pathlib import Path
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 TOOLS = (
     definition("find_customer", "phone", "customer_id", "Find a customer by phone."),
@@ -37,127 +36,78 @@ READING = {
 LIST = definition("list_invoices", "", "invoices: invoice_id", "All invoices.")
 
 
-def asked(
-    run: Run,
-    question: Callable[[Gateway], Coroutine[Any, Any, Any]],
-    *more: dict[str, Any],
-    server: Memory | None = None,
-    **settings: Any,
-) -> Any:
-    """Ask a gateway whose server `shop` has the tools above, and more."""
-
-    async def main() -> Any:
-        given = {"tools": READING, **settings}
-        async with Gateway.open(given, servers={"shop": server or Memory(*TOOLS, *more)}) as gateway:
-            return await question(gateway)
-
-    return run(main())
-
-
-def short(tools: list[str]) -> list[str]:
-    return [name.rpartition("__")[2] for name in tools]
+@asynccontextmanager
+async def shop(
+    *more: dict[str, Any], server: Memory | None = None, **settings: Any
+) -> AsyncIterator[Gateway]:
+    """Open a gateway whose server `shop` has the tools above, and more."""
+    given = {"tools": READING, **settings}
+    async with Gateway.open(given, servers={"shop": server or Memory(*TOOLS, *more)}) as gateway:
+        yield gateway
 
 
 def plans(found: dict[str, Any]) -> list[list[str]]:
-    return [short(one["tools"]) for one in found["suggestions"]]
+    return [[name.rpartition("__")[2] for name in one["tools"]] for one in found["suggestions"]]
 
 
-def test_a_tool_is_wanted_by_its_own_name_or_by_ours(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        return [
+async def test_a_tool_is_wanted_by_its_own_name_or_by_ours() -> None:
+    async with shop() as gateway:
+        one, other = [
             await gateway.suggest_workflow(want=name, have={"phone": "1"})
             for name in ("read_invoice", "mcp__shop__read_invoice")
         ]
-
-    one, other = asked(run, ask)
     assert one == other
     assert plans(one)[0] == ["find_customer", "customer_invoices", "read_invoice"]
     assert one["missing"] == []
 
 
-def test_the_name_of_tools_on_several_servers_is_refused(run: Run) -> None:
-    async def main() -> Any:
-        async with Gateway.open({}, servers={name: Memory(*TOOLS) for name in ("shop", "store")}) as gateway:
-            with pytest.raises(UsageError, match="mcp__shop__read_invoice, mcp__store__read_invoice"):
-                await gateway.suggest_workflow(want="read_invoice")
-
-    run(main())
+async def test_the_name_of_tools_on_several_servers_is_refused() -> None:
+    async with Gateway.open({}, servers={name: Memory(*TOOLS) for name in ("shop", "store")}) as gateway:
+        with pytest.raises(UsageError, match="mcp__shop__read_invoice, mcp__store__read_invoice"):
+            await gateway.suggest_workflow(want="read_invoice")
 
 
-def test_a_field_is_wanted_by_its_name(run: Run) -> None:
-    have = {"customer_id": "1"}
-    found = asked(run, lambda gateway: gateway.suggest_workflow(want="currency", have=have))
-    assert plans(found)[0] == ["customer_invoices", "read_invoice"]
-
-
-def test_a_goal_is_matched_through_search(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        goals = ("the invoices of a customer", "zyzzyva quux")
-        return [await gateway.suggest_workflow(goal=goal, have={"phone": "1"}) for goal in goals]
-
-    found, nothing = asked(run, ask)
-    assert plans(found)[0] == ["find_customer", "customer_invoices"]
-    assert nothing["suggestions"] == []
-    assert len(nothing["missing"]) == 1
-
-
-def test_a_plan_that_goes_beyond_a_better_hit_to_what_the_goal_names_comes_first(run: Run) -> None:
+async def test_a_plan_that_goes_beyond_a_better_hit_to_what_the_goal_names_comes_first() -> None:
     tops = definition("sales_top_customers", "", "customers: customer_id", "Get the top customers by orders.")
     orders = definition("order_history", "customer_id", "orders: order_id", "The purchases of one customer.")
-    read_only = {"tools": {"read_only": ["mcp__shop__*"]}}
-
-    async def ask(gateway: Gateway) -> Any:
-        goals = ("orders of the top customers", "top customers")
-        return [await gateway.suggest_workflow(goal=goal, limit=1) for goal in goals]
-
-    beyond, alone = asked(run, ask, server=Memory(tops, orders), **read_only)
+    async with shop(server=Memory(tops, orders), tools={"read_only": ["mcp__shop__*"]}) as gateway:
+        beyond = await gateway.suggest_workflow(goal="orders of the top customers", limit=1)
+        alone = await gateway.suggest_workflow(goal="top customers", limit=1)
     assert plans(beyond) == [["sales_top_customers", "order_history"]]
     assert plans(alone) == [["sales_top_customers"]]
 
 
-def test_no_plan_passes_through_a_destructive_tool_unless_it_is_wanted(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        have = {"invoice_id": "1"}
+async def test_no_plan_passes_through_a_destructive_tool_unless_it_is_wanted() -> None:
+    have = {"invoice_id": "1"}
+    async with shop() as gateway:
         through = await gateway.suggest_workflow(want="print_credit_note", have=have)
-        return through, await gateway.suggest_workflow(want="void_invoice", have=have)
-
-    through, wanted = asked(run, ask)
+        wanted = await gateway.suggest_workflow(want="void_invoice", have=have)
     assert all("void_invoice" not in plan for plan in plans(through))
     assert [one["parameter"] for one in through["missing"]] == ["credit_note_id"]
     assert plans(wanted) == [["void_invoice"]]
     assert wanted["suggestions"][0]["steps"][0]["may_change_something"]
 
 
-def test_a_tool_that_changes_something_is_not_done_to_all_that_is_found(run: Run) -> None:
+async def test_a_tool_that_changes_something_is_not_done_to_all_that_is_found() -> None:
     """Whether it is known to change something, or nothing is known of it."""
-
-    async def ask(gateway: Gateway) -> Any:
-        return [await gateway.suggest_workflow(want=want) for want in ("void_invoice", "frob_invoice")]
-
-    for found in asked(run, ask, LIST, definition("frob_invoice", "invoice_id", "done", "Frob it.")):
-        assert not any(step["fan_out"] for one in found["suggestions"] for step in one["steps"])
-        assert [one["parameter"] for one in found["missing"]] == ["invoice_id"]
+    async with shop(LIST, definition("frob_invoice", "invoice_id", "done", "Frob it.")) as gateway:
+        for want in ("void_invoice", "frob_invoice"):
+            found = await gateway.suggest_workflow(want=want)
+            assert not any(step["fan_out"] for one in found["suggestions"] for step in one["steps"])
+            assert [one["parameter"] for one in found["missing"]] == ["invoice_id"]
 
 
-def test_a_blocked_tool_is_in_no_plan_and_wanting_it_is_refused(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
-        with pytest.raises(ToolBlockedError):
-            await gateway.suggest_workflow(want="mcp__shop__customer_invoices")
-        with pytest.raises(ToolNotFoundError, match="mcp__shop__read_invoice"):
-            await gateway.suggest_workflow(want="mcp__shop__read_invoce")
-        return await gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
-
-    found = asked(run, ask, tools={**READING, "block": ["mcp__shop__customer_invoices"]})
+async def test_a_blocked_tool_is_in_no_plan() -> None:
+    async with shop(tools={**READING, "block": ["mcp__shop__customer_invoices"]}) as gateway:
+        found = await gateway.suggest_workflow(want="read_invoice", have={"phone": "1"})
     assert all("customer_invoices" not in plan for plan in plans(found))
     assert found["missing"][0]["parameter"] == "invoice_id"
 
 
-def test_a_tool_that_only_a_setting_keeps_out_is_named_with_that_setting(run: Run) -> None:
-    async def ask(gateway: Gateway) -> Any:
+async def test_a_tool_that_only_a_setting_keeps_out_is_named_with_that_setting() -> None:
+    async with shop(execution={"read_only": True}, tools={}) as gateway:
         tool = await gateway.suggest_workflow(want="read_invoice")
-        return tool, await gateway.suggest_workflow(want="currency", have={"invoice_id": "1"})
-
-    tool, field = asked(run, ask, execution={"read_only": True}, tools={})
+        field = await gateway.suggest_workflow(want="currency", have={"invoice_id": "1"})
     assert tool["suggestions"] == field["suggestions"] == []
     assert "tools.read_only" in tool["missing"][0]["note"]
     (could,) = field["missing"][0]["could_provide"]
@@ -165,18 +115,14 @@ def test_a_tool_that_only_a_setting_keeps_out_is_named_with_that_setting(run: Ru
     assert "tools.read_only" in could["why"]
 
 
-def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> None:
+async def test_metrics_agree_with_the_graph_and_can_be_written_as_json() -> None:
     server = Memory(*TOOLS, answer=lambda *_: structured({"customer_id": "1"}))
-
-    async def ask(gateway: Gateway) -> Any:
+    async with shop(server=server) as gateway:
         for number in range(3):
             await gateway.call("mcp__shop__find_customer", phone=str(number))
-        graph = await gateway.graph()
-        composer = await gateway.parts.composer()
-        return list(graph.edges()), await gateway.metrics(), await composer.edges()
-
-    edges, counted, same = asked(run, ask, server=server)
-    assert same == edges
+        edges = list((await gateway.graph()).edges())
+        counted = await gateway.metrics()
+        assert await (await gateway.parts.composer()).edges() == edges
     json.dumps(counted)
     assert (counted["tools"], counted["callable"], counted["servers"]) == (5, 5, {"shop": 5})
     assert counted["outputs"] == {"declared": 5, "learned": 0, "unknown": 0}
@@ -191,8 +137,8 @@ def test_metrics_agree_with_the_graph_and_can_be_written_as_json(run: Run) -> No
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_annotations_of_harm_always_count_and_those_of_harmlessness_if_the_server_is_trusted(
-    run: Run, tmp_path: Path, *, trusted: bool
+async def test_annotations_of_harm_always_count_and_those_of_harmlessness_if_the_server_is_trusted(
+    tmp_path: Path, *, trusted: bool
 ) -> None:
     tools = (
         definition("get_lease", "phone", "lease_id", "Get a lease.", annotations={"destructiveHint": True}),
@@ -205,12 +151,11 @@ def test_annotations_of_harm_always_count_and_those_of_harmlessness_if_the_serve
     )
     server = definitions(tmp_path, *tools, name="shop") | {"trust_annotations": trusted}
 
-    async def main() -> list[Any]:
-        async with Gateway.open({"servers": [server]}) as gateway:
-            wants = ("read_lease", "read_seal", "read_deed", "get_lease")
-            return [await gateway.suggest_workflow(want=one, have={"phone": "1"}) for one in wants]
-
-    lease, seal, deed, wanted = run(main())
+    async with Gateway.open({"servers": [server]}) as gateway:
+        wants = ("read_lease", "read_seal", "read_deed", "get_lease")
+        lease, seal, deed, wanted = [
+            await gateway.suggest_workflow(want=one, have={"phone": "1"}) for one in wants
+        ]
     assert plans(lease) == [["read_lease"]]
     assert plans(seal) == [["read_seal"]]
     assert plans(deed) == [["frob", "read_deed"] if trusted else ["read_deed"]]

@@ -35,23 +35,6 @@ async def ran(gateway: Gateway, principal: str, **more: Any) -> str:
     return run.id
 
 
-async def test_runs_and_calls_are_listed_for_those_who_may_see_them() -> None:
-    async with Gateway.open({}, servers=echo()) as gateway:
-        identifier = await ran(gateway, "ann", output="three")
-        found, calls = await gateway.run(identifier)
-        assert (found.principal, found.output) == ("ann", "three")
-        assert [(one.tool, one.run) for one in calls] == [("add", identifier)]
-        await gateway.call("mcp__echo__add", a="1", b="2")
-        (own,) = await gateway.recent_calls(tool="mcp__echo__add", principal="ann", values=False)
-        assert (own.run, own.arguments) == (identifier, None)
-        records = await gateway.records()
-        whole = await records.call(own.id, principal="ann")
-        assert whole is not None
-        assert whole.arguments == '{"a": "1", "b": "2"}'
-        assert await records.call(own.id, principal="bob") is None
-        assert (await gateway.run(identifier, values=False))[1] == [own]
-
-
 async def test_another_principals_run_looks_like_no_run_at_all() -> None:
     async with Gateway.open({}, servers=echo()) as gateway:
         identifier = await ran(gateway, "ann")

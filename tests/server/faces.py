@@ -50,6 +50,12 @@ async def in_memory(
             yield client
 
 
+def write_script(home: Path, name: str, code: str) -> None:
+    folder = home / "data" / "scripts"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.py").write_text(code)
+
+
 @asynccontextmanager
 async def stdio_face(
     config: str, home: Path, *, mode: str, errors: TextIO, **options: Any

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from server.faces import in_memory
+from server.faces import in_memory, write_script
 from servers.memory import Memory, bundled
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home: Path = tmp_path_factory.mktemp("tools")
-    (home / "data" / "scripts").mkdir(parents=True)
-    (home / "data" / "scripts" / "shout.py").write_text(SCRIPT)
+    write_script(home, "shout", SCRIPT)
     servers = {**bundled(), "odd": Memory(*ODD)}
 
     async def ask() -> dict[str, Any]:

@@ -9,9 +9,9 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from server.faces import in_memory
+from server.faces import in_memory, write_script
 from servers.memory import Memory, definition, echo, text
-from support import comes
+from support import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,79 +43,51 @@ def text_of(result: types.CallToolResult) -> str:
     return first.text
 
 
-async def refusal(work: Any) -> str:
-    try:
-        await work
-    except MCPError as error:
-        return str(error)
-    return "none"
+async def test_only_whole_identifiers_of_runs_are_resources_and_nothing_raw_reaches_the_protocol(
+    home: Path,
+) -> None:
+    async with in_memory(home, {}) as client:
+        raw = await execute(client, RAW)
+        assert text_of(raw).endswith("x\nrefused")
+        assert raw.meta is not None
+        run = raw.meta["halflap"]["run"]
+        assert (await client.list_resources()).resources == []
+        for uri in ("halflap://runs/00000000ff/output", "file:///etc/passwd", *(
+            f"halflap://runs/{run[:length]}/output" for length in (8, 27)
+        )):  # fmt: skip
+            with pytest.raises(MCPError, match=r"no resource|not found") as refused:
+                await client.read_resource(uri)
+            assert run not in str(refused.value)
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    progress: list[str | None] = []
-    cancelled: list[str] = []
+async def test_an_output_that_was_not_kept_has_a_code_in_the_error(home: Path) -> None:
+    async with in_memory(home, {}, {"traces": {"record": "metadata"}}) as client:
+        ran = await execute(client, "print(1)")
+        assert ran.meta is not None
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource(f"halflap://runs/{ran.meta['halflap']['run']}/output")
+    assert refused.value.error.data == {"code": "output-not-kept"}
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
-        progress.append(message)
 
-    async def hang(name: str, _arguments: Any) -> Any:
+async def test_progress_is_reported_and_cancelling_the_request_ends_the_program_and_its_calls(
+    home: Path,
+) -> None:
+    heard, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def hear(_progress: float, _total: float | None, _message: str | None) -> None:
+        heard.set()
+
+    async def hang(_name: str, _arguments: Any) -> Any:
         try:
             await asyncio.Event().wait()
         finally:
-            cancelled.append(name)
+            cancelled.set()
 
-    async def ask() -> dict[str, Any]:
-        servers = {"echo": echo(), "slow": Memory("hang", answer=hang)}
-        async with in_memory(tmp_path_factory.mktemp("execution"), servers) as client:
-            told: dict[str, Any] = {"raw": await execute(client, RAW)}
-            told["run"] = told["raw"].meta["halflap"]["run"]
-            told["resources"] = (await client.list_resources()).resources
-            told["refused"] = [
-                await refusal(client.read_resource(uri))
-                for uri in (
-                    "halflap://runs/00000000ff/output",
-                    "file:///etc/passwd",
-                    f"halflap://runs/{told['run'][:8]}/output",
-                    f"halflap://runs/{told['run'][:27]}/output",
-                )
-            ]
-            program = asyncio.create_task(execute(client, "await mcp__slow__hang()", progress_callback=hear))
-            while not progress:
-                await asyncio.sleep(0.02)
-            program.cancel()
-            await asyncio.wait([program])
-
-            async def counted() -> bool:
-                return cancelled == ["hang"]
-
-            told["cancelled"] = await comes(counted)
-            told["progress"] = progress
-        return told
-
-    return asyncio.run(ask())
-
-
-def test_what_a_program_prints_never_reaches_the_protocol(told: dict[str, Any]) -> None:
-    assert text_of(told["raw"]).endswith("x\nrefused")
-
-
-def test_outputs_of_runs_are_not_listed(told: dict[str, Any]) -> None:
-    assert told["resources"] == []
-
-
-def test_neither_a_strange_address_nor_part_of_an_identifier_is_a_resource(told: dict[str, Any]) -> None:
-    for refused in told["refused"]:
-        assert "no resource" in refused or "not found" in refused
-        assert told["run"] not in refused
-
-
-def test_cancelling_the_request_ends_the_program_and_its_calls(told: dict[str, Any]) -> None:
-    assert told["cancelled"]
-
-
-def test_progress_is_reported_while_a_program_runs(told: dict[str, Any]) -> None:
-    assert told["progress"]
+    async with in_memory(home, {"slow": Memory("hang", answer=hang)}) as client, asyncio.timeout(PATIENCE):
+        program = asyncio.create_task(execute(client, "await mcp__slow__hang()", progress_callback=hear))
+        await heard.wait()
+        program.cancel()
+        await cancelled.wait()
 
 
 # Asking the person --------------------------------------------------------------------------------------
@@ -137,7 +109,7 @@ async def _confirmed(client: Client, answers: list[types.ElicitResult]) -> dict[
     return got
 
 
-def test_a_destructive_call_needs_a_yes_each_time(home: Path) -> None:
+async def test_a_destructive_call_needs_a_yes_each_time(home: Path) -> None:
     questions: list[str] = []
     answers: list[types.ElicitResult] = []
 
@@ -145,11 +117,8 @@ def test_a_destructive_call_needs_a_yes_each_time(home: Path) -> None:
         questions.append(params.message)
         return answers.pop()
 
-    async def ask() -> dict[str, str]:
-        async with in_memory(home, {"echo": echo()}, DESTRUCTIVE, elicitation_callback=answer) as client:
-            return await _confirmed(client, answers)
-
-    got = asyncio.run(ask())
+    async with in_memory(home, {"echo": echo()}, DESTRUCTIVE, elicitation_callback=answer) as client:
+        got = await _confirmed(client, answers)
     assert (got["yes"][-4:], got["yes again"][-4:], got["harmless"][-2:]) == ("True", "True", "\na")
     for name in ("declined", "dismissed", "unticked"):
         assert "not confirmed" in got[name]
@@ -158,23 +127,15 @@ def test_a_destructive_call_needs_a_yes_each_time(home: Path) -> None:
     assert PID in questions[0]
 
 
-def test_without_a_way_to_ask_a_destructive_call_is_refused(home: Path) -> None:
+async def test_without_a_way_to_ask_a_destructive_call_is_refused(home: Path) -> None:
     server = Memory("pid")
-
-    async def ask() -> str:
-        async with in_memory(home, {"echo": server}, DESTRUCTIVE) as client:
-            return text_of(await execute(client, PID))
-
-    assert "elicitation" in asyncio.run(ask())
+    async with in_memory(home, {"echo": server}, DESTRUCTIVE) as client:
+        assert "elicitation" in text_of(await execute(client, PID))
     assert server.calls == []
 
 
-def test_the_person_is_asked_about_what_a_called_script_destroys(home: Path) -> None:
-    folder = home / "data" / "scripts"
-    folder.mkdir(parents=True)
-    (folder / "shout.py").write_text(
-        "async def main(text: str): return (await mcp__s__say(text=text)).upper()"
-    )
+async def test_the_person_is_asked_about_what_a_called_script_destroys(home: Path) -> None:
+    write_script(home, "shout", "async def main(text: str): return (await mcp__s__say(text=text)).upper()")
     settings = {"execution": {"confirm_destructive": True}, "tools": {"destructive": ["mcp__s__say"]}}
     asked: list[str] = []
 
@@ -182,11 +143,9 @@ def test_the_person_is_asked_about_what_a_called_script_destroys(home: Path) -> 
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"confirm": True})
 
-    async def use() -> str:
-        server = Memory(definition("say", "text"), answer=lambda _, given: text(given["text"]))
-        async with in_memory(home, {"s": server}, settings, elicitation_callback=answer) as client:
-            return text_of(await execute(client, "print(await script__shout(text='hey'))"))
-
-    assert asyncio.run(use()).endswith("\nHEY")
-    assert len(asked) == 1
-    assert "mcp__s__say" in asked[0]
+    server = Memory(definition("say", "text"), answer=lambda _, given: text(given["text"]))
+    async with in_memory(home, {"s": server}, settings, elicitation_callback=answer) as client:
+        ran = await execute(client, "print(await script__shout(text='hey'))")
+    assert text_of(ran).endswith("\nHEY")
+    (question,) = asked
+    assert "mcp__s__say" in question

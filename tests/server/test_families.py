@@ -1,9 +1,10 @@
-"""Which tools clients see, and what they cost."""
+"""Which tools clients see, what they cost, and the codes of their errors."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import Any
 
 import pytest
 
@@ -12,43 +13,40 @@ from halflap.config import Config, FrontConfig
 from halflap.gateway import Gateway
 from halflap.lint import lint, server_of
 from halflap.server import Front
+from support import ROOT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
-
-def test_programs_are_shown_once_there_is_a_model(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
-    async def families(config: Config) -> set[str]:
-        return {tool.name.partition("_")[0] for tool in Front(Gateway(config)).tools}
-
-    model = Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})
-    assert "dspy" in run(families(model)) - run(families(Config()))
-
-
+ALL = Config(server=FrontConfig(families=("core", "dspy", "gepa")))
+GOLDEN = {
+    path.stem: path.read_text() for path in (ROOT / "tests" / "acceptance" / "golden" / "answers").iterdir()
+}
 MOST_TOKENS = 1_800
 
 
-def definitions(config: Config, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> list[dict[str, Any]]:
-    async def dumped() -> list[dict[str, Any]]:
-        tools = Front(Gateway(config)).tools
-        return [dict(tool.definition) for tool in tools]
-
-    found: list[dict[str, Any]] = run(dumped())
-    return found
+def definitions(config: Config) -> list[dict[str, Any]]:
+    return [dict(tool.definition) for tool in Front(Gateway(config)).tools]
 
 
-def test_the_core_tools_stay_small(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
+def test_programs_are_shown_once_there_is_a_model() -> None:
+    model = Config.from_mapping({"programs": {"lm": {"model": "openai/x"}}})
+    with_model, without = [{one["name"] for one in definitions(each)} for each in (model, Config())]
+    assert "dspy_execute_program" in with_model - without
+
+
+def test_the_core_tools_stay_small() -> None:
     if count_tokens("") is None:
         pytest.skip("needs halflap[tokens]")
     # Clients don't pass `_meta` to their models.
-    shown = [{key: one[key] for key in one if key != "_meta"} for one in definitions(Config(), run)]
+    shown = [{key: one[key] for key in one if key != "_meta"} for one in definitions(Config())]
     texts = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in shown]
     assert sum(count_tokens(text) or 0 for text in texts) <= MOST_TOKENS
 
 
-def test_the_linter_finds_nothing_in_our_own_tools(run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
-    config = Config(server=FrontConfig(families=("core", "dspy", "gepa")))
-    ours = server_of("halflap", definitions(config, run), {})
-    (server,) = lint([ours], config.lint).servers
+def test_the_linter_finds_nothing_in_our_own_tools() -> None:
+    (server,) = lint([server_of("halflap", definitions(ALL), {})], ALL.lint).servers
     assert list(server.findings) == []
+
+
+def test_every_code_that_the_acceptance_tests_pin_is_declared() -> None:
+    for tool in Front(Gateway(ALL)).tools:
+        codes = {*re.findall(r'"code": "([a-z-]+)"', GOLDEN[tool.name])}
+        assert codes - {*tool.errors, "invalid-arguments"} == set(), tool.name

@@ -8,7 +8,7 @@ import socket
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from mcp import MCPError
@@ -22,9 +22,7 @@ from server.faces import Served, client_of, served
 from support import PATIENCE, alive, children_of, eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
+    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")
@@ -35,22 +33,11 @@ def face(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield face
 
 
-def test_answers_are_sent_without_waiting_for_more_to_send(run: Run) -> None:
-    async def accepted_without_delay() -> int:
-        option: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-
-        def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            sock = writer.get_extra_info("socket")
-            option.set_result(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            writer.close()
-
-        listener = bind("127.0.0.1", 0)
-        async with await asyncio.start_server(accepted, sock=listener):
-            _, writer = await asyncio.open_connection(*listener.getsockname())
-            writer.close()
-            return await option
-
-    assert run(accepted_without_delay()) == 1
+def test_answers_are_sent_without_waiting_for_more_to_send() -> None:
+    with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
 
 
 @pytest.mark.parametrize("authorization", ["", "Basic {token}", "{token}", "Bearer {token}x"])
@@ -102,36 +89,23 @@ def test_the_token_file_is_the_owners_alone(tmp_path: Path) -> None:
     assert token not in principal_of_token(token)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_of_either_era_gets_the_tools(face: Served, mode: str) -> None:
-    async with client_of(face, mode) as client:
-        assert client.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
-        assert "list_callable_tools" in {tool.name for tool in (await client.list_tools()).tools}
-        listed = await client.call_tool("list_callable_tools", {})
-        names = ["mcp__old__bare", "mcp__old__hello", "mcp__old__sloppy"]
-        assert listed.structured_content == {"result": names}
-
-
 @pytest.mark.slow
-def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open(
-    run: Run, tmp_path: Path
-) -> None:
+def test_the_token_stays_the_same_and_a_signal_ends_it_although_a_stream_is_open(tmp_path: Path) -> None:
+    async def end(face: Served) -> list[int]:
+        async with client_of(face, "legacy") as client:
+            await client.call_tool("list_callable_tools", {})
+            children = children_of(face.process.pid)
+            face.process.send_signal(signal.SIGTERM)
+            # The client holds it open for longer.
+            assert await asyncio.to_thread(face.process.wait, PATIENCE) == 0
+            return children
+
     token, _, _ = stored_token(tmp_path / "data")
     with served(tmp_path, OLD) as face:
         assert face.token == token
         assert token not in face.said
         assert str(tmp_path / "data" / "http_token") in face.said
-
-        async def scenario() -> list[int]:
-            async with client_of(face, "legacy") as client:
-                await client.call_tool("list_callable_tools", {})
-                children = children_of(face.process.pid)
-                face.process.send_signal(signal.SIGTERM)
-                # The client holds it open for longer.
-                assert await asyncio.to_thread(face.process.wait, PATIENCE) == 0
-                return children
-
-        children = run(scenario())
+        children = asyncio.run(end(face))
         assert len(children) >= 2
         assert eventually(lambda: not any(alive(pid) for pid in children))
         assert face.process.stderr is not None
@@ -153,16 +127,7 @@ def test_an_address_that_cannot_be_used_is_an_error() -> None:
 
 
 def test_an_address_needs_a_port_and_without_a_host_is_this_machine() -> None:
-    for address in (
-        "localhost",
-        "",
-        ":65536",
-        ":http",
-        "http://127.0.0.1:8765/mcp",
-        ":-1",
-        ":٣",
-        ":" + "9" * 5000,
-    ):
+    for address in ("localhost", "", ":65536", ":http", "http://127.0.0.1:8765/mcp", ":-1", ":٣"):
         with pytest.raises(UsageError):
             parse_address(address)
     assert parse_address("8765") == parse_address(":8765") == ("127.0.0.1", 8765)
@@ -186,24 +151,24 @@ ANN, BOB = "ann-has-this-token", "bob-has-another-one"
 
 @pytest.mark.slow
 def test_people_with_tokens_of_their_own_see_their_own_runs(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        with served(tmp_path, http={"tokens": {"ann": ANN, "bob": BOB}}) as face:
-            assert face.token == "", "no token was made that lets everybody in"
-            for wrong in ("-", "ann", f"{ANN}x", ANN[:-1]):
-                assert face.ask(Authorization=f"Bearer {wrong}").status_code == 401
-            ann, bob = replace(face, token=ANN), replace(face, token=BOB)
-            async with client_of(ann, "legacy") as client:
-                result = await client.call_tool("execute_program", {"code": "print('of ann')"})
-                assert result.meta is not None
-                run = f"halflap://runs/{result.meta['halflap']['run']}/output"
-            async with client_of(ann, "legacy", scheme="bearer  ") as client:
-                (contents,) = (await client.read_resource(run)).contents
-                assert getattr(contents, "text", "") == "of ann\n"
-            async with client_of(bob, "legacy") as client:
-                assert (await client.list_resources()).resources == []
-                with pytest.raises(MCPError, match="no resource"):
-                    await client.read_resource(run)
+    async def scenario(face: Served) -> None:
+        ann, bob = replace(face, token=ANN), replace(face, token=BOB)
+        async with client_of(ann, "legacy") as client:
+            result = await client.call_tool("execute_program", {"code": "print('of ann')"})
+            assert result.meta is not None
+            run = f"halflap://runs/{result.meta['halflap']['run']}/output"
+        async with client_of(ann, "legacy", scheme="bearer  ") as client:
+            (contents,) = (await client.read_resource(run)).contents
+            assert getattr(contents, "text", "") == "of ann\n"
+        async with client_of(bob, "legacy") as client:
+            assert (await client.list_resources()).resources == []
+            with pytest.raises(MCPError, match="no resource"):
+                await client.read_resource(run)
 
-    asyncio.run(scenario())
+    with served(tmp_path, http={"tokens": {"ann": ANN, "bob": BOB}}) as face:
+        assert face.token == "", "no token was made that lets everybody in"
+        for wrong in ("-", "ann", f"{ANN}x", ANN[:-1]):
+            assert face.ask(Authorization=f"Bearer {wrong}").status_code == 401
+        asyncio.run(scenario(face))
     done = halflap("runs", "--json", home=tmp_path)
     assert [run["principal"] for run in done.json] == ["person:ann"]

@@ -16,7 +16,7 @@ from mcp_types import ToolAnnotations
 
 from cli.program import OLD, halflap
 from halflap.config import token_hash
-from server.faces import HANDSHAKE, client_of, served
+from server.faces import HANDSHAKE, client_of, served, write_script
 from server.passthrough.fronts import TOKENS, gateway_of, http_client, over_http
 from support import PATIENCE, comes
 
@@ -73,10 +73,8 @@ def vault() -> MCPServer[Any]:
 
 @asynccontextmanager
 async def serving(home: Path, **more: Any) -> AsyncIterator[str]:
-    folder = home / "data" / "scripts"
-    await asyncio.to_thread(folder.mkdir, parents=True)
     script = f'async def main() -> str:\n    """Open it."""\n    return await {HIDDEN}()\n'
-    await asyncio.to_thread((folder / "burgle.py").write_text, script)
+    await asyncio.to_thread(write_script, home, "burgle", script)
     settings = {**SETTINGS, **more}
     servers = {"shop": shop(), "vault": vault()}
     async with gateway_of(home, servers, settings) as gateway, over_http(gateway) as address:

@@ -20,10 +20,8 @@ from servers.wire import Wire
 from support import comes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator
     from pathlib import Path
-
-    Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 class Folders:
@@ -88,9 +86,6 @@ async def refuse(_context: object) -> ErrorData:
     [(None, "legacy"), (Folders("file:///one"), "auto"), (refuse, "legacy")],
     ids=["client without roots", "client that cannot be asked", "client that refuses"],
 )
-def test_a_client_that_does_not_tell_its_roots_fails_no_call(run: Run, callback: Any, mode: str) -> None:
-    async def scenario() -> str:
-        async with connected(callback, mode=mode) as (gateway, _):
-            return (await gateway.call("mcp__echo__roots")).text
-
-    assert run(scenario()) == "[]"
+async def test_a_client_that_does_not_tell_its_roots_fails_no_call(callback: Any, mode: str) -> None:
+    async with connected(callback, mode=mode) as (gateway, _):
+        assert (await gateway.call("mcp__echo__roots")).text == "[]"

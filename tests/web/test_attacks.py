@@ -41,7 +41,6 @@ def hostile() -> dict[str, Memory]:
 
 async def test_without_signing_in_nothing_is_shown() -> None:
     async with visiting(hostile(), signed_in=False) as visitor:
-        await visitor.gateway.settle()
         for path in (*PAGES, "/nowhere", "/tools/mcp__shop__list_things"):
             answer = await visitor.get(path)
             assert (answer.status_code, "shop" in answer.text) == (401, False)
@@ -211,7 +210,6 @@ async def test_no_form_leads_to_another_site(back: str) -> None:
 
 async def test_every_answer_has_a_strict_policy_and_no_page_needs_more() -> None:
     async with visiting(hostile()) as visitor:
-        await visitor.gateway.settle()
         other = stranger(visitor.page, visitor.gateway)
         answers = [await visitor.get(path) for path in (*PAGES, "/nowhere", "/static/app.js", "/static/none")]
         answers += [await other.get(path) for path in ("/", "/sign-in")]
@@ -228,7 +226,6 @@ async def test_every_answer_has_a_strict_policy_and_no_page_needs_more() -> None
 
 async def test_what_a_hostile_server_says_is_shown_as_text_on_every_page() -> None:
     async with visiting(hostile()) as visitor:
-        await visitor.gateway.settle()
         ran = await visitor.gateway.execute("print(await mcp__shop__list_things(who='x'))", visitor.owner)
         _, (call, *_) = await visitor.gateway.run(ran.run)
         shown = (
@@ -250,7 +247,6 @@ async def test_what_a_hostile_server_says_is_shown_as_text_on_every_page() -> No
 
 async def test_others_see_neither_the_owners_runs_nor_calls_and_change_nothing() -> None:
     async with visiting(hostile(), web={"allow_calls": True}) as visitor:
-        await visitor.gateway.settle()
         ran = await visitor.gateway.execute("print(await mcp__shop__list_things(who='x'))", visitor.owner)
         _, (call, *_) = await visitor.gateway.run(ran.run)
         bob = stranger(visitor.page, visitor.gateway)
@@ -270,7 +266,6 @@ async def test_the_page_shows_a_person_only_what_their_profile_leaves() -> None:
     few = {"servers": ["shop"], "tools": ["mcp__shop__list_*"]}
     servers = {"shop": shop, "vault": vault}
     async with visiting(servers, http=http, profiles={"few": few}, web={"allow_calls": True}) as visitor:
-        await visitor.gateway.settle()
         bob = stranger(visitor.page, visitor.gateway)
         await bob.sign_in_as(TOKENS[BOB])
         shown = ""
@@ -301,12 +296,10 @@ async def test_calls_from_the_page_are_off_unless_enabled_and_destruction_needs_
 
     path, form = "/tools/mcp__shop__drop_things/call", {"argument.who": "x"}
     async with visiting(served()) as visitor:
-        await visitor.gateway.settle()
         for target in (path, "/compose/run"):
             assert (await visitor.post(target, {**form, "code": "print(1)"})).status_code == 400
     servers = served()
     async with visiting(servers, web={"allow_calls": True}) as visitor:
-        await visitor.gateway.settle()
         refused = await visitor.post(path, form)
         assert "confirm" in refused.text
         assert servers["shop"].calls == []

@@ -45,10 +45,6 @@ NET = {
 }  # fmt: skip
 
 
-async def settled(visitor: Visitor) -> None:
-    await visitor.gateway.settle()
-
-
 async def answered(visitor: Visitor, location: str) -> str:
     """Wait for work in the background, and return its page."""
 
@@ -61,7 +57,6 @@ async def answered(visitor: Visitor, location: str) -> str:
 async def test_the_overview_has_servers_figures_and_what_is_wrong() -> None:
     broken = {"command": "/nonexistent/command"}
     async with visiting(bundled(), servers_config={"broken": broken}) as visitor:
-        await settled(visitor)
         await visitor.gateway.call("mcp__sales__sales_top_customers")
         async with asyncio.timeout(PATIENCE):
             # What many look at is computed every few seconds.
@@ -74,7 +69,6 @@ async def test_the_overview_has_servers_figures_and_what_is_wrong() -> None:
 
 async def test_tools_are_found_filtered_and_paged() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         everything = (await visitor.get("/tools")).text
         assert HISTORY in everything
         found = (await visitor.part("/tools?q=orders+of+a+customer")).text
@@ -88,7 +82,6 @@ async def test_tools_are_found_filtered_and_paged() -> None:
 
 async def test_a_tools_page_has_fields_with_their_origin_links_and_calls() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         await visitor.gateway.call("mcp__sales__order_history", customer_id="CUST-001")
         page = (await visitor.get(HISTORY)).text
         assert re.search(r"total_cents.*?declared.*?learned", page, re.DOTALL)
@@ -103,7 +96,6 @@ async def test_a_field_shows_in_how_many_results_it_was() -> None:
     rows = iter([{"place": {"id": 1}}, {"place": {"id": 2, "note": "x"}}, {"place": {"id": 3}}])
     shop = Memory(definition("find", "name"), answer=lambda *_: structured(next(rows)))
     async with visiting({"shop": shop}) as visitor:
-        await settled(visitor)
         for name in ("a", "b", "c"):
             await visitor.gateway.call("mcp__shop__find", name=name)
         page = (await visitor.get("/tools/mcp__shop__find")).text
@@ -130,7 +122,6 @@ async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:
         definition("count", returns="total"), answer=lambda _name, _arguments: structured({"total": 3})
     )
     async with visiting({"shop": broken}) as visitor:
-        await settled(visitor)
         await visitor.gateway.call("mcp__shop__count")
         page = (await visitor.get("/tools/mcp__shop__count")).text
         assert "breaks declared schema" in page
@@ -139,7 +130,6 @@ async def test_a_broken_declaration_is_shown_with_what_was_declared() -> None:
 
 async def test_a_tool_is_called_with_what_was_typed() -> None:
     async with visiting(bundled(), web={"allow_calls": True}) as visitor:
-        await settled(visitor)
         assert 'name="argument.customer_id"' in (await visitor.get(HISTORY)).text
         form = {"argument.customer_id": "CUST-001", "argument.limit": "2", "argument.cursor": ""}
         result = (await visitor.post(f"{HISTORY}/call", form)).text
@@ -150,7 +140,6 @@ async def test_a_tool_is_called_with_what_was_typed() -> None:
 
 async def test_a_run_shows_its_program_with_calls_at_their_lines() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         ran = await visitor.gateway.execute(PROGRAM, visitor.owner)
         assert ran.run[:8] in (await visitor.get("/runs")).text
         page = (await visitor.get(f"/runs/{ran.run}")).text
@@ -176,7 +165,6 @@ async def test_a_failed_run_marks_the_line_that_failed() -> None:
 
 async def test_a_program_becomes_a_script() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         code = 'async def main(limit: int = 3):\n    """Count customers."""\n    return limit\n'
         ran = await visitor.gateway.execute(code, visitor.owner)
         saved = await visitor.post(f"/runs/{ran.run}/save", {"name": "count_customers"})
@@ -187,7 +175,6 @@ async def test_a_program_becomes_a_script() -> None:
 
 async def test_links_are_drawn_by_server_and_by_tool_with_their_evidence() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         servers = (await visitor.get("/graph/data")).json()
         assert {one["data"]["id"] for one in servers["nodes"]} == set(bundled())
         tools = (await visitor.get("/graph/data?server=sales&confidence=0.9")).json()
@@ -214,7 +201,6 @@ async def test_a_large_server_is_drawn_in_groups() -> None:
         for at in range(10)
     ]
     async with visiting({"shop": Memory(*tools)}) as visitor:
-        await settled(visitor)
         groups = (await visitor.get("/graph/data?server=shop&confidence=0")).json()
         nodes = [one["data"] for one in groups["nodes"]]
         assert {one["id"] for one in nodes} == {*things}
@@ -224,7 +210,6 @@ async def test_a_large_server_is_drawn_in_groups() -> None:
 
 async def test_a_plan_is_composed_and_run() -> None:
     async with visiting(bundled(), web={"allow_calls": True}) as visitor:
-        await settled(visitor)
         page = (await visitor.get("/compose?want=mcp__sales__order_history")).text
         assert "sales_top_customers → order_history" in page
         drawing = json.loads(re.findall(r'data-drawing="([^"]+)"', page)[0].replace("&#34;", '"'))
@@ -286,7 +271,6 @@ async def test_dspy_programs_are_listed_even_without_a_model() -> None:
 @pytest.mark.slow
 async def test_every_link_of_a_page_leads_somewhere() -> None:
     async with visiting(bundled()) as visitor:
-        await settled(visitor)
         ran = await visitor.gateway.execute(PROGRAM, visitor.owner)
         seen, todo = set[str](), ["/", f"/runs/{ran.run}", HISTORY, "/compose?goal=orders"]
         while todo:

@@ -95,11 +95,12 @@ async def visiting(
     servers_config: Mapping[str, Any] | None = None,
     **config: Any,
 ) -> AsyncIterator[Visitor]:
-    """Open a gateway and its page; the visitor is its owner."""
+    """Open a gateway and its page, with every server listed; the visitor is its owner."""
     config.setdefault("http", {"tokens": PEOPLE})
     if servers_config:
         config["servers"] = dict(servers_config)
     async with Gateway.open(config, servers=servers) as gateway:
+        await gateway.settle()
         page = await asyncio.to_thread(WebPage, gateway, hashed(TOKENS), HOSTS)
         visitor = stranger(page, gateway)
         async with visitor.client:

@@ -21,13 +21,14 @@ from mcp.shared.exceptions import MCPError
 
 from halflap.core.text import visible
 from halflap.core.values import person_of
-from halflap.server.tokens import principal_of
+from halflap.server.tokens import PRINCIPAL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
+    from starlette.types import Message, Scope, Send
 
 logger = logging.getLogger(__name__)
 
@@ -35,11 +36,14 @@ _MAX_BYTES = 16 * 1024 * 1024
 _OLD_FILES = 4
 _MAX_NAME = 200
 _MAX_CALLS = 50
+_REFUSED = 400
 _SUBJECTS = ("name", "tool_name", "program")
 """Arguments of Halflap's own tools that name another tool or program."""
 _LOGGED_SECONDS = 60.0
 """Refusals of one address are logged once in this time."""
 _MAX_ADDRESSES = 1_000
+_IS_LOGGED = "halflap.is_logged"
+"""The key in the scope of an HTTP request that is in the log."""
 _REASONS = {
     "host": "a request with a foreign Host header",
     "origin": "a request from a foreign origin",
@@ -92,10 +96,23 @@ class Audit:
             for handler in self._writer.handlers:
                 handler.close()
 
+    def refusals_of(self, scope: Scope, send: Send) -> Send:
+        """Return a `send` that also logs a refusal that the MCP server did not see, as of another person's session."""
+
+        async def sending(message: Message) -> None:
+            is_refusal = message["type"] == "http.response.start" and message["status"] >= _REFUSED
+            if is_refusal and _IS_LOGGED not in scope:
+                path = visible(scope["path"], _MAX_NAME)
+                self.write(**_who(scope), path=path, outcome=f"refused: {message['status']}")
+            await send(message)
+
+        return sending
+
     async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Log a request to the MCP server with its outcome."""
         if self._writer is None or ctx.request is None or ctx.request_id is None:
             return await call_next(ctx)
+        ctx.request.scope[_IS_LOGGED] = True
         began, outcome = time.perf_counter(), {"outcome": "cancelled"}
         try:
             result = await call_next(ctx)
@@ -110,15 +127,21 @@ class Audit:
         else:
             return result
         finally:
-            principal = principal_of(ctx)
             self.write(
-                who=person_of(principal) or principal,
-                address=(ctx.request.scope.get("client") or ["unknown"])[0],
+                **_who(ctx.request.scope),
                 method=ctx.method,
                 **_subject(ctx.params or {}),
                 **outcome,
                 ms=round((time.perf_counter() - began) * 1000, 1),
             )
+
+
+def _who(scope: Mapping[str, Any]) -> dict[str, str]:
+    principal = scope[PRINCIPAL]
+    return {
+        "who": person_of(principal) or principal,
+        "address": (scope.get("client") or ["unknown"])[0],
+    }
 
 
 def _subject(params: Mapping[str, Any]) -> dict[str, str]:

@@ -191,7 +191,7 @@ class Endpoints:
                 app = error_response(413, "http-body", message)
             else:
                 app = (await self._manager(name)).handle_request
-        await app(scope, receive, send)
+        await app(scope, receive, self._audit.refusals_of(scope, send))
 
     async def _may_read_metrics(self, principal: str) -> bool:
         profile = (await self._gateway.prepare()).calls.policy.profile_of(principal)

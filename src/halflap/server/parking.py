@@ -70,12 +70,9 @@ class Parking:
         assert task is not None
         try:
             while not task.done() and not client.questions:
-                client.asked.clear()
-                asked = asyncio.ensure_future(client.asked.wait())
-                try:
-                    await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    asked.cancel()
+                client.asked = asyncio.get_running_loop().create_future()
+                either: set[asyncio.Future[Any]] = {task, client.asked}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             # The client cancelled its request.
             task.cancel()
@@ -127,7 +124,8 @@ class _NewerClient(Client):
 
     def __init__(self, context: Context, parking: Parking) -> None:
         super().__init__(context)
-        self.asked = asyncio.Event()
+        self.asked: asyncio.Future[None] | None = None
+        """Completed by the next question."""
         self.task: asyncio.Task[dict[str, Any]] | None = None
         self.expiry: asyncio.TimerHandle | None = None
         self._parking = parking
@@ -169,7 +167,8 @@ class _NewerClient(Client):
             for key, request in requests.items():
                 keys[key] = key if key not in self._open else f"{key}-{secrets.token_hex(4)}"
                 self._open[keys[key]] = (request, loop.create_future())
-            self.asked.set()
+            if self.asked is not None and not self.asked.done():
+                self.asked.set_result(None)
             async with asyncio.timeout(ANSWER_SECONDS):
                 return {key: await self._open[unique][1] for key, unique in keys.items()}
         except TimeoutError:

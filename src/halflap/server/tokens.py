@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ import anyio
 
 from halflap.config import token_hash
 from halflap.core.errors import ServeError
+from halflap.core.files import replacing
 from halflap.core.values import principal_of_person, principal_of_token
 
 if TYPE_CHECKING:
@@ -85,7 +84,10 @@ def stored_token(folder: Path) -> tuple[str, Path, bool]:
     file = folder / "http_token"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_new = not file.exists() and _create(file)
+        is_new = not file.exists()
+        if is_new:
+            with replacing(file) as new:
+                new.write(secrets.token_urlsafe(32).encode() + b"\n")
         token = file.read_text(encoding="ascii").strip()
         file.chmod(0o600)
     except OSError as error:
@@ -100,14 +102,3 @@ def stored_token(folder: Path) -> tuple[str, Path, bool]:
             f"{file} contains no token. Delete it: the next start creates a new one.", code="token-file"
         )
     return token, file, is_new
-
-
-def _create(file: Path) -> bool:
-    """Write a new token, unless another process just did."""
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".http_token.") as temporary:
-        temporary.write(secrets.token_urlsafe(32) + "\n")
-        temporary.flush()
-        with suppress(FileExistsError):
-            os.link(temporary.name, file)
-            return True
-    return False

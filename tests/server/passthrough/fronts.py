@@ -121,14 +121,14 @@ def aggregate(
 
 
 @asynccontextmanager
-async def over_http(gateway: Gateway) -> AsyncIterator[str]:
+async def over_http(gateway: Gateway, audit: Audit | None = None) -> AsyncIterator[str]:
     """Serve a gateway at an address of this machine to the people in `TOKENS`."""
     listener = bind("127.0.0.1", 0)
     ready = asyncio.Event()
     front = Front(gateway)
     tokens = Tokens(configured_tokens(gateway.config)[0])
     serving = asyncio.create_task(
-        serve_http(gateway, front, listener, tokens, audit=Audit(), on_ready=ready.set)
+        serve_http(gateway, front, listener, tokens, audit=audit or Audit(), on_ready=ready.set)
     )
     await ready.wait()
     try:

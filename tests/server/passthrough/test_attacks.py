@@ -14,8 +14,10 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from halflap.server import Front, parking
+from halflap.server.audit import Audit
 from halflap.server.parking import MAX_PARKED_EACH
 from halflap.upstream.listing import MAX_ENTRIES
+from server.faces import HANDSHAKE
 from server.passthrough.fronts import (
     TOKENS,
     Person,
@@ -292,20 +294,12 @@ async def test_a_question_that_is_answered_wrongly_is_asked_again(home: Path) ->
 
 async def test_a_session_of_the_older_era_belongs_to_its_principal(home: Path) -> None:
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
-    }
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}
     server, _ = build(legacy=True)
+    audit = await asyncio.to_thread(Audit, home / "audit.jsonl")
     async with (
         gateway_of(home, {"features": server}) as gateway,
-        over_http(gateway) as address,
+        over_http(gateway, audit) as address,
         httpx2.AsyncClient(timeout=60, trust_env=False) as http,
     ):
         for url in (f"{address}/mcp", f"{address}/servers/features/mcp"):
@@ -321,6 +315,10 @@ async def test_a_session_of_the_older_era_belongs_to_its_principal(home: Path) -
                 stolen = await send("bob", method, **{"mcp-session-id": session})
                 assert stolen.status_code == 404
             assert (await send("ann", "DELETE", **{"mcp-session-id": session})).status_code == 200
+    await asyncio.to_thread(audit.close)
+    log = await asyncio.to_thread((home / "audit.jsonl").read_text)
+    tried = [line["outcome"] for line in map(json.loads, log.splitlines()) if line["who"] == "bob"]
+    assert tried == ["refused: 404"] * 6
 
 
 async def test_a_client_elsewhere_does_not_choose_the_folders_of_a_server_here(home: Path) -> None:
