@@ -14,8 +14,7 @@ from support import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.sandbox.choose import Sandbox
-    from halflap.sandbox.sandbox import Ending
+    from halflap.sandbox.sandbox import Ending, Sandbox
 
 __all__ = ["IMAGE", "TOOLS", "Stage"]
 

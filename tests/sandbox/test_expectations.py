@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.choose import choose
+from halflap.sandbox.sandbox import choose
 from sandboxing import Stage
 
 if TYPE_CHECKING:
@@ -83,10 +83,6 @@ def test_a_wrong_call_is_an_ordinary_error(play: Play, call: str) -> None:
         ("x = 1", ""),
         ("print('a')\n1 + 1", "a\n"),
         ("if True:\n    1 + 1", ""),
-        # A main that was forgotten is called, but not a second time.
-        ("async def main():\n    return len(await mcp__shop__rows())", "2\n"),
-        ("async def main():\n    await mcp__shop__rows()\n    return 1\nx = await main()", ""),
-        ("def main(name):\n    print(name)", ""),
     ],
 )
 def test_the_value_of_the_last_line_is_shown_if_nothing_was_printed(play: Play, code: str, text: str) -> None:

@@ -146,7 +146,6 @@ HINTS = [
     ("print(r['rows']['name'])", "a list of 2, the first of them a dict with the keys name, id"),
     ("for row in r: print(row['name'])", "goes through its keys. Lists in it: rows"),
     ("r['rows'][0]['name']['first']", "text, not an object: 'a'"),
-    ("import io\nio.StringIO(r)", "a dict; keys: totalRevenue, rows"),
     ("import asyncio\nawait asyncio.gather([mcp__echo__pid()])", "`*` before the list"),
     ("import json\njson.dumps((await mcp__echo__image())[0])", ".data"),
     ("n = {'a': None}\nprint(n['a']['x'])", "`n['a']` is None here"),

@@ -11,6 +11,7 @@ from json import dumps  # a program may replace it in the module
 from typing import Any, Final
 
 from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
+from halflap.core.text import visible
 from halflap.sandbox.media import Media, picture_of
 
 __all__ = [
@@ -25,7 +26,9 @@ __all__ = [
     "encode",
     "exit_text",
     "listed",
+    "missing_key",
     "names_in",
+    "quoted",
     "shorten",
     "value_text",
 ]
@@ -37,6 +40,7 @@ FILE = "program.py"
 _MAX_TEXT = 20_000
 _MAX_VALUE = 4_000
 _MAX_LISTED = 20
+_MAX_KEY = 60
 _NAME = re.compile(r"[^\W\d]\w*")
 
 NO_INPUT = "input() is not available in execute_program. Write the value into the program."
@@ -159,9 +163,19 @@ def value_text(value: object) -> str:
     return f"{text[:_MAX_VALUE]}… ({len(text):,} characters; print() shows all of them)"
 
 
+def missing_key(key: object, where: str, keys: Sequence[object]) -> str:
+    """Return what a program is told about a key that does not exist, before or after it ran."""
+    return f"{quoted(key)} is not in {where}; keys: {listed(keys)}"
+
+
+def quoted(key: object) -> str:
+    return f"'{visible(key, _MAX_KEY)}'" if isinstance(key, str) else visible(repr(key), _MAX_KEY)
+
+
 def listed(keys: Sequence[object]) -> str:
     """Return the first keys, separated by commas."""
-    return ", ".join([*map(str, keys[:_MAX_LISTED]), *["…"] * (len(keys) > _MAX_LISTED)]) or "none"
+    shown = [visible(str(key), _MAX_KEY) for key in keys[:_MAX_LISTED]]
+    return ", ".join([*shown, *["…"] * (len(keys) > _MAX_LISTED)]) or "none"
 
 
 def shorten(text: str) -> str:

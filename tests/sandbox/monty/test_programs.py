@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halflap.sandbox.monty.failure import MODULES
+from halflap.sandbox.monty import MODULES
 from sandboxing import Stage
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_a_traceback_has_the_programs_own_lines(play: Play) -> None:
     ("code", "error"),
     [
         ("x = 1\nx = = 1", '  File "program.py", line 2\n    x = = 1\n'),
-        ("async def main():\n    1 / 0", '  File "program.py", line 2, in main\n    1 / 0\n'),
+        ("async def main():\n    1 / 0\nawait main()", '  File "program.py", line 2, in main\n    1 / 0\n'),
         ("input('Who? ')", "input() is not available"),
     ],
 )

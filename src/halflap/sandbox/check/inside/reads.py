@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halflap.core.text import visible
 from halflap.sandbox.check.inside.answer import Verdict
-from halflap.sandbox.functions import listed
+from halflap.sandbox.functions import listed, missing_key, quoted
 
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.guards import Guards
@@ -138,19 +138,19 @@ class Reads:
             return None
         if records:
             known = _keys(records)
-            wrong = f"{_quoted(key)} is not in {_described(records)}; keys: {_listed(known)}."
+            wrong = f"{missing_key(key, _described(records), known)}."
             # The program may add that key.
             is_meant = key in self._guards.mentioned
             return None if is_meant else Verdict(True, "unknown-key", wrong, "", key, known)
         right = "Read the key from its items." if kinds == ["a list"] else ""
-        wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {_quoted(key)}."
+        wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {quoted(key)}."
         return Verdict(True, "no-keys", wrong, right) if set(kinds) - {"None"} else None
 
 
 def _index(read: ast.Subscript, records: list[Record], kinds: list[str]) -> Verdict | None:
     if kinds or not records:
         return None
-    wrong = f"{_code(read.value)} is an object, {_described(records)}, and has no items by number; keys: {_listed(_keys(records))}."
+    wrong = f"{_code(read.value)} is an object, {_described(records)}, and has no items by number; keys: {listed(_keys(records))}."
     return Verdict(True, "unknown-key", wrong, "Read a list in it by its key first.")
 
 
@@ -162,15 +162,15 @@ def _attribute(read: ast.Attribute, records: list[Record], kinds: list[str]) -> 
     if has_it or "None" in kinds or not (records or kinds):
         return None
     if not records:
-        wrong = f"{value} is {' or '.join(kinds)} and has no attribute {_quoted(attribute)}."
+        wrong = f"{value} is {' or '.join(kinds)} and has no attribute {quoted(attribute)}."
         return Verdict(True, "no-attribute", wrong)
     known = _keys(records)
     wrong = (
-        f"{value} is an object, {_described(records)}: its keys are read in brackets; keys: {_listed(known)}."
+        f"{value} is an object, {_described(records)}: its keys are read in brackets; keys: {listed(known)}."
     )
     if attribute not in known:
         return Verdict(True, "no-attribute", wrong, "", attribute, known)
-    right = f"Write `{_source(read.value) or '…'}[{_quoted(attribute)}]`."
+    right = f"Write `{_source(read.value) or '…'}[{quoted(attribute)}]`."
     return Verdict(True, "no-attribute", wrong, right)
 
 
@@ -232,14 +232,6 @@ def _described(records: Sequence[Record]) -> str:
 
 def _keys(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(key for one in records for key in one.keys))
-
-
-def _quoted(key: str) -> str:
-    return f"'{visible(key, _MAX_KEY)}'"
-
-
-def _listed(keys: Sequence[str]) -> str:
-    return listed([visible(key, _MAX_KEY) for key in keys])
 
 
 def _source(node: ast.expr) -> str:

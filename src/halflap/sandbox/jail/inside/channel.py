@@ -45,11 +45,6 @@ class Channel:
         self._calls = 0
         self._frames = protocol.Frames()
 
-    @property
-    def is_idle(self) -> bool:
-        """Nothing was called, printed or shown yet."""
-        return self.is_silent and not self._calls
-
     def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
         """Send a frame. The gateway always reads, so this hardly waits."""
         if kind in {protocol.OUTPUT, protocol.SHOW}:

@@ -15,7 +15,16 @@ from traceback import TracebackException, extract_tb
 from types import CoroutineType, TracebackType
 from typing import Any
 
-from halflap.sandbox.functions import FILE, NO_FILES, NOT_AWAITED, PREFIXES, exit_text, listed, shorten
+from halflap.sandbox.functions import (
+    FILE,
+    NO_FILES,
+    NOT_AWAITED,
+    PREFIXES,
+    exit_text,
+    listed,
+    missing_key,
+    shorten,
+)
 from halflap.sandbox.media import Media
 
 __all__ = ["describe", "show_source"]
@@ -159,94 +168,72 @@ def _value_hint(
     if isinstance(error, AttributeError) and isinstance(error.name, str):
         if isinstance(error.obj, dict) and error.name in error.obj:
             return f"The value is a dict: write [{error.name!r}] instead of .{error.name}."
-        return _describe_value(error.obj, error.name)
-    failed = _failing_node(source, trace) if isinstance(error, KeyError | TypeError | IndexError) else None
-    if isinstance(failed, ast.Call):
-        given = (_find(one, trace, results)[0] for one in failed.args)
-        one = next((value for value in given if isinstance(value, dict)), None)
-        return None if one is None else f"An argument is a dict; keys: {listed(list(one))}"
-    return None if failed is None else _read_hint(error, failed, trace, source, results)
+        return _describe_value(error.obj, error.name, results)
+    if isinstance(error, KeyError | TypeError | IndexError) and trace.tb_frame.f_code.co_filename == FILE:
+        return _Line(trace, source, results).hint(error)
+    return None
 
 
-def _read_hint(
-    error: BaseException, read: ast.Subscript, trace: TracebackType, source: str, results: Mapping[str, Any]
-) -> str | None:
-    """Return what a read by key or index looked into."""
-    value, where = _find(read.value, trace, results)
-    if isinstance(value, str) and (looped := _looped_dict(source, read.value, trace, results)) is not None:
-        lists = [key for key, inner in looped.items() if isinstance(inner, list)]
-        return f"A loop over a dict goes through its keys. Lists in it: {listed(lists)}"
-    if isinstance(value, dict):
-        key = error.args[0] if isinstance(error, KeyError) else None
-        # If it has the key, it is not the value that failed.
-        return None if key is None or key in value else _describe_value(value, key, where)
-    if value is None and (got := _get_call(read.value)) is not None:
-        outer, where = _find(got[0], trace, results)
-        return f"`.get({got[1]!r})` gave None: {_describe_value(outer, got[1], where)}"
-    is_none = f"`{ast.unparse(read.value)[:_MAX_EXCERPT]}` is None here: test for that first."
-    return is_none if value is None else _describe_value(value)
+class _Line:
+    """The line of the program that failed, and the values it used."""
 
+    def __init__(self, trace: TracebackType, source: str, results: Mapping[str, Any]) -> None:
+        self._variables = trace.tb_frame.f_globals | trace.tb_frame.f_locals
+        self._position = next(islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None))
+        self._nodes = list(ast.walk(ast.parse(source)))
+        self._results = results
 
-def _failing_node(source: str, trace: TracebackType) -> ast.Subscript | ast.Call | None:
-    """Return the `a[b]` or the call that failed, if it is one of the program's."""
-    if trace.tb_frame.f_code.co_filename != FILE:
+    def hint(self, error: BaseException) -> str | None:
+        """Return what a read by key or index looked into."""
+        place = "lineno", "end_lineno", "col_offset", "end_col_offset"
+        for node in self._nodes:
+            if isinstance(node, ast.Subscript) and self._position == tuple(
+                getattr(node, one) for one in place
+            ):
+                return self._read_hint(error, node.value)
         return None
-    position = next(islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None))
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Subscript | ast.Call) and position == (
-            node.lineno, node.end_lineno, node.col_offset, node.end_col_offset,
-        ):  # fmt: skip
-            return node
-    return None
+
+    def _read_hint(self, error: BaseException, node: ast.expr) -> str | None:
+        value = self._find(node)
+        match value, node:
+            case dict(), _:
+                key = error.args[0] if isinstance(error, KeyError) else None
+                # If it has the key, it is not the value that failed.
+                return None if key is None or key in value else _describe_value(value, key, self._results)
+            case None, ast.Call(func=ast.Attribute(value=whole), args=[ast.Constant(value=key)]):
+                found = _describe_value(self._find(whole), key, self._results)
+                return f"`.get({key!r})` gave None: {found}"
+            case None, _:
+                return f"`{ast.unparse(node)[:_MAX_EXCERPT]}` is None here: test for that first."
+            case str(), ast.Name(id=name):
+                for loop in self._nodes:
+                    if isinstance(loop, ast.For | ast.comprehension) and ast.unparse(loop.target) == name:
+                        looped = self._find(loop.iter)
+                        if isinstance(looped, dict):
+                            lists = [key for key, inner in looped.items() if isinstance(inner, list)]
+                            return f"A loop over a dict goes through its keys. Lists in it: {listed(lists)}"
+        return _describe_value(value)
+
+    def _find(self, node: ast.expr) -> Any:
+        """Return the value of a name, a constant, an item or a tool's result; raise for everything else."""
+        match node:
+            case ast.Await(value=ast.Call(func=ast.Name(id=tool), args=given)):
+                return self._results[ast.literal_eval(given[0]) if tool == "call_tool" else tool]
+            case ast.Name(id=name):
+                return self._variables[name]
+            case ast.Subscript(value=inner, slice=key):
+                return self._find(inner)[ast.literal_eval(key)]
+            case ast.Call(func=ast.Attribute(value=inner, attr="get"), args=[key], keywords=[]):
+                return self._find(inner).get(ast.literal_eval(key))
+        return ast.literal_eval(node)
 
 
-def _looped_dict(
-    source: str, variable: ast.expr, trace: TracebackType, results: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Return the dict that a loop with this variable goes through."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.For | ast.comprehension) and ast.unparse(node.target) == ast.unparse(
-            variable
-        ):
-            value, _ = _find(node.iter, trace, results)
-            return value if isinstance(value, dict) else None
-    return None
-
-
-def _find(node: ast.expr, trace: TracebackType, results: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the value of a name, a constant, an item or a tool's result, and what to call it. Raise for everything else."""
-    where = "this dict"
-    match node:
-        case ast.Await(value=ast.Call(func=ast.Name(id=tool), args=given)):
-            tool = ast.literal_eval(given[0]) if tool == "call_tool" else tool
-            return results[tool], f"the result of {tool}"
-        case ast.Name(id=name):
-            frame = trace.tb_frame
-            value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
-            tools = (f"the result of {tool}" for tool, result in results.items() if result is value)
-            return value, next(tools, where)
-        case ast.Subscript(value=inner, slice=key):
-            return _find(inner, trace, results)[0][ast.literal_eval(key)], where
-    if (got := _get_call(node)) is not None:
-        return _find(got[0], trace, results)[0].get(got[1]), where
-    return ast.literal_eval(node), where
-
-
-def _get_call(node: ast.AST) -> tuple[ast.expr, Any] | None:
-    """Return a and b of `a.get(b)`."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=whole, attr="get"), args=[ast.Constant(value=key)], keywords=[]
-        ):
-            return whole, key
-    return None
-
-
-def _describe_value(value: Any, key: Any = None, where: str = "this dict") -> str | None:
+def _describe_value(value: Any, key: Any = None, results: Mapping[str, Any] | None = None) -> str | None:
     hint = None
     match value:
         case dict():
-            hint = f"{key!r} is not in {where}; keys: {listed(list(value))}"
+            tools = (f"the result of {tool}" for tool, result in (results or {}).items() if result is value)
+            hint = missing_key(key, next(tools, "this dict"), list(value))
         case list():
             first = _kind(value[0]) if value else "nothing"
             hint = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."

@@ -16,7 +16,6 @@ import resource
 import socket
 import sys
 import warnings
-from collections.abc import Awaitable
 from json import dumps, loads  # a program may replace them in the module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -146,38 +145,27 @@ class _Program:
             reserve.close()
             # What a failure leaves without `await` is not its cause.
             warnings.simplefilter("ignore")
-            ending = describe(error, self._source, self._results)
-            value = None
-        else:
-            ending = {"outcome": "ok", "error": "", "value": value}
-        if ending["outcome"] == "ok" and self._arguments is None:
+            return describe(error, self._source, self._results)
+        if self._arguments is None:
             self._show_last(value)
-            ending["value"] = None
-        return ending
+            value = None
+        return {"outcome": "ok", "error": "", "value": value}
 
     def _execute(self) -> Any:
-        """Run the lines, and `main` where that is wanted. Return its value, or that of the last line."""
-        is_script = self._arguments is not None
-        code = _compile(self._source, keep_last=not is_script)
+        """Run the lines, and `main` of a script. Return its value, or that of the last line."""
+        code = _compile(self._source)
         if code.co_flags & inspect.CO_COROUTINE:
             self._runner.run(eval(code, self.variables))  # noqa: S307 -- the program, in a locked process
         else:
             exec(code, self.variables)  # noqa: S102 -- the program, in a locked process
-        main: Any = self.variables.get("main")
-        if is_script:
-            if main is None:
-                raise NameError("main is not defined after the lines of the file have run.", name="main")
-            value = self._await(main(**(self._arguments or {})))
-            return loads(encode(value, "The value of main()", self._channel.max_value_bytes))
-        value = self.variables.get(_LAST)
-        self._console.flush()
-        if value is None and self._channel.is_idle and _takes_nothing(main):
-            # The author forgot to call it: nothing else was done.
-            value = self._await(main())
-        return value
-
-    def _await(self, value: Any) -> Any:
-        return self._runner.run(_awaited(value)) if inspect.isawaitable(value) else value
+        if self._arguments is None:
+            return self.variables.get(_LAST)
+        if "main" not in self.variables:
+            raise NameError("main is not defined after the lines of the file have run.", name="main")
+        value = self.variables["main"](**self._arguments)
+        if inspect.iscoroutine(value):
+            value = self._runner.run(value)
+        return loads(encode(value, "The value of main()", self._channel.max_value_bytes))
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         self._console.flush()
@@ -204,12 +192,12 @@ class _Program:
                 print(value_text(value))  # noqa: T201 -- the program's own output
 
 
-def _compile(source: str, *, keep_last: bool = False) -> Any:
-    """Compile a program; `keep_last` keeps the value of a last line that is an expression, under `_LAST`."""
+def _compile(source: str) -> Any:
+    """Compile a program that keeps the value of its last line, if that is an expression, under `_LAST`."""
     try:
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree: Any = compile(source, FILE, "exec", flags=flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-        if keep_last and tree.body and isinstance(tree.body[-1], ast.Expr):
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = tree.body[-1]
             target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
             tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
@@ -217,10 +205,6 @@ def _compile(source: str, *, keep_last: bool = False) -> Any:
     except (MemoryError, RecursionError):
         # This is how the parser reports that its stack is full.
         raise SyntaxError("the program is nested too deeply for Python") from None
-
-
-def _takes_nothing(function: Any) -> bool:
-    return inspect.isfunction(function) and not inspect.signature(function).parameters
 
 
 def _line() -> int | None:
@@ -234,7 +218,3 @@ def _line() -> int | None:
 
 def _no_input(_prompt: object = "") -> NoReturn:
     raise EOFError(NO_INPUT)
-
-
-async def _awaited(value: Awaitable[Any]) -> Any:
-    return await value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import builtins
 import importlib
 import json
 import re
@@ -12,17 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.environment import install_command
 from halflap.core.errors import SandboxError
-from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, value_text
+from halflap.sandbox.functions import (
+    FILE,
+    NO_FILES,
+    NO_INPUT,
+    NOT_AWAITED,
+    ToolError,
+    define,
+    encode,
+    exit_text,
+    shorten,
+    value_text,
+)
 from halflap.sandbox.media import Media, for_model, picture_of
-from halflap.sandbox.monty.failure import ARGUMENTS, describe
-from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Program, Readiness
+from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Outcome, Program, Readiness
 
 if TYPE_CHECKING:
     import pydantic_monty as pm
 
     from halflap.config import ExecutionConfig
 
-__all__ = ["Monty"]
+__all__ = ["MODULES", "Monty"]
 
 _GRACE_SECONDS = 1.0
 _IDLE = 2
@@ -34,7 +45,23 @@ _LAZY = ("uri", "name", "text", "data")
 _EAGER = ("kind", "mime_type")
 _PRELUDE = "from binascii import Incomplete as ToolError"
 """Monty has no custom exceptions. This one is a plain `Exception` that nothing raises any more."""
-_MAIN = re.compile(r"^(async\s+)?def\s+main\b(?P<no_parameters>\s*\(\s*\))?", re.MULTILINE)
+MODULES = (
+    "asyncio, base64, binascii, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, hashlib, "
+    "itertools, json, math, os, pathlib, random, re, sys, time, tomllib, typing, unicodedata"
+)
+"""What can be imported, though not everything in it."""
+_LIMITATIONS = f"""\
+This sandbox (monty) runs a subset of Python. It has no class inheritance (raise ValueError with a text instead of an \
+exception of your own, use constants instead of an Enum), no `yield` (build a list), no `del` (write `.pop(key)`), no \
+`sys.exit` (raise SystemExit('why')), no `async with`, `async for` or tasks (call tools together with `await \
+asyncio.gather(a(…), b(…))`, and catch ToolError in a function around each call), not every builtin function, no \
+packages, and of the standard library parts of {MODULES}. On Linux, `execution.sandbox: jail` runs all of Python."""
+_FEED = re.compile(r'  File "<python-input-[1-9]')
+"""How monty's frames of the program begin: the prelude is number 0."""
+_ARGUMENTS = "_halflap_arguments"
+"""The variable for what a script's `main` is called with, in a line of ours."""
+_OUT_OF_MEMORY = ("MemoryError: memory limit exceeded", "MemoryError: the worker exceeded its memory limit")
+_UNDEFINED = re.compile(r"^name '(?P<name>\w+)' is not defined")
 
 
 class Monty:
@@ -108,8 +135,8 @@ class _Session:
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._places = asyncio.Semaphore(config.max_concurrent_calls)
-        self._is_silent = self._is_idle = True
-        """Nothing was printed or shown yet; nor called."""
+        self._is_silent = True
+        """Nothing was printed or shown yet."""
         self._feeding: asyncio.Task[Ending]
         self._calls: set[asyncio.Task[Any]] = set()
         self._imposed: Ending | Exception | None = None
@@ -140,12 +167,11 @@ class _Session:
         program, config = self._program, self._config
         # Monty cannot read lone surrogates.
         code = program.code.encode("utf-8", "replace").decode()
-        main = _MAIN.search(code)
-        call_main = f"{'await ' if main is not None and main[1] else ''}main"
         inputs = None
         if program.arguments is not None:
-            code += f"\n{call_main}(**{ARGUMENTS})"
-            inputs = {ARGUMENTS: dict(program.arguments), "__name__": "script"}
+            is_async = re.search(r"^async\s+def\s+main\b", code, re.MULTILINE)
+            code += f"\n{'await ' if is_async else ''}main(**{_ARGUMENTS})"
+            inputs = {_ARGUMENTS: dict(program.arguments), "__name__": "script"}
         limits: Any = {
             "max_feed_duration_secs": config.cpu_seconds,
             "max_memory": config.max_memory_mb * 1024 * 1024,
@@ -163,16 +189,14 @@ class _Session:
             async with checkout as session:
                 await session.feed_run(_PRELUDE)
                 functions = self._functions(pm)
-                options: Any = {"external_lookup": functions, "print_callback": self._print}
-                value = await session.feed_run(code, inputs=inputs, **options)
-                if value is None and inputs is None and self._is_idle and main and main["no_parameters"]:
-                    # The author forgot to call it: nothing else was done.
-                    value = await session.feed_run(f"{call_main}()", **options)
+                value = await session.feed_run(
+                    code, inputs=inputs, external_lookup=functions, print_callback=self._print
+                )
             return self._completed(value, functions["show"])
         except pm.MontyCrashedError as error:
             return Ending("cpu") if error.timed_out else Ending("crashed", str(error)[:500])
         except (pm.MontyRuntimeError, pm.MontySyntaxError) as error:
-            return describe(error)
+            return _describe(error)
 
     def _functions(self, pm: Any) -> dict[str, Callable[..., Any]]:
         """Return what the program finds. It runs here; monty passes on an exception by the name of its type."""
@@ -186,7 +210,6 @@ class _Session:
             return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
         async def call(name: str, arguments: Mapping[str, Any]) -> Any:
-            self._is_idle = False
             body = self._encoded(arguments, f"The arguments of {name[:_MAX_NAME]}()")
             try:
                 async with self._places:
@@ -204,7 +227,7 @@ class _Session:
                 raise
 
         def show_media(media: Media) -> None:
-            self._is_silent = self._is_idle = False
+            self._is_silent = False
             self._host.show(for_model(media.block))
 
         def no_input(*_: Any) -> None:
@@ -233,10 +256,53 @@ class _Session:
             return Ending("failed", f"{kind}: {error}\n")
 
     def _print(self, _stream: str, text: str) -> None:
-        self._is_silent = self._is_idle = False
+        self._is_silent = False
         if not self._host.write(text.encode("utf-8", "replace")):
             self.end(Ending("output"))
 
 
 def _tool_error(message: str) -> Exception:
     return binascii.Incomplete(message.encode("utf-8", "replace").decode())
+
+
+def _describe(error: pm.MontyRuntimeError | pm.MontySyntaxError) -> Ending:
+    """Return how a program ended."""
+    headline = error.display("type-msg")
+    if headline.startswith("TimeoutError: feed time limit") and not error.traceback():
+        return Ending("cpu")
+    kind, _, message = headline.partition(": ")
+    if kind == "SystemExit":
+        text = exit_text(int(message) if message.isdecimal() else message or None)
+        return Ending("ok") if text is None else Ending("failed", text)
+    kind = "ToolError" if kind == "binascii.Incomplete" else kind
+    if kind == "KeyError" and message[:1] not in {"'", '"'}:
+        # Monty writes the key without quotes, Python with them.
+        message = repr(message)
+    text = _traceback(error.display("traceback")) + (f"{kind}: {message}\n" if message else f"{kind}\n")
+    # Monty's own message: a program cannot catch that error.
+    outcome: Outcome = "memory" if headline.startswith(_OUT_OF_MEMORY) else "failed"
+    return Ending(outcome, shorten(text), _hint(kind, message))
+
+
+def _hint(kind: str, message: str) -> str | None:
+    if kind == "PermissionError":
+        return NO_FILES
+    if "'coroutine' object" in message:
+        return NOT_AWAITED
+    is_missing = kind in {"NotImplementedError", "ImportError", "ModuleNotFoundError"}
+    is_missing |= kind == "AttributeError" and message.startswith("module ")
+    undefined = _UNDEFINED.match(message) if kind == "NameError" else None
+    is_missing |= undefined is not None and hasattr(builtins, undefined["name"])
+    return _LIMITATIONS if is_missing or message.startswith("Internal error in monty") else None
+
+
+def _traceback(text: str) -> str:
+    """Return the frames of monty's traceback that are the program's own, without the error itself."""
+    header, *frames = re.split(r'^(?=  File ")', text, flags=re.MULTILINE)
+    own = [frame for frame in frames if _FEED.match(frame) and _ARGUMENTS not in frame]
+    if not own:
+        return ""
+    # The last one is followed by the error: its lines are indented, the error is not.
+    lines = re.sub(r"<python-input-\d+>", FILE, "".join(own)).splitlines(keepends=True)
+    is_syntax_error = ", in " not in own[-1].partition("\n")[0]
+    return ("" if is_syntax_error else header) + "".join(line for line in lines if line.startswith(" "))
