@@ -29,9 +29,7 @@ class Verdict(NamedTuple):
     rule: str
     wrong: str
     right: str = ""
-    name: str = ""
-    """The key or attribute that does not exist; the gateway suggests a similar one of the keys."""
-    keys: Sequence[str] = ()
+    """What to write instead, as far as that is known."""
 
 
 class Argument(NamedTuple):

@@ -25,7 +25,6 @@ _NAME = "program.py"
 _SYNTAX = "invalid-syntax"
 _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
-_MAX_KEYS = 100
 _OVERRIDE = re.compile(r"#\s*(type|ty):\s*ignore")
 RunTy = Callable[[str, str], list["Diagnostic"]]
 """Returns what ty reports about a program with these stubs."""
@@ -46,7 +45,8 @@ def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
         return ignored.isdisjoint(range(place.line, place.end_line + 1))
 
     found = [
-        (tree.place(node), _cut(verdict)) for node, verdict in _Examination(question, tree).verdicts(run_ty)
+        (tree.place(node), verdict._replace(wrong=verdict.wrong[:_MAX_TEXT]))
+        for node, verdict in _Examination(question, tree).verdicts(run_ty)
     ]
     found.sort(key=lambda one: not one[1].certain)
     return Answer(
@@ -54,10 +54,6 @@ def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
         [one for one in tool_calls(tree) if counts(one.at)],
         [one for one in unbound_names(tree) if counts(one[1])],
     )
-
-
-def _cut(verdict: Verdict) -> Verdict:
-    return verdict._replace(wrong=verdict.wrong[:_MAX_TEXT], keys=verdict.keys[:_MAX_KEYS])
 
 
 def _parse(code: str) -> ast.Module:
