@@ -14,7 +14,8 @@ from support import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halflap.sandbox.sandbox import Ending, Sandbox
+    from halflap.sandbox.choose import Sandbox
+    from halflap.sandbox.sandbox import Ending
 
 __all__ = ["IMAGE", "TOOLS", "Stage"]
 

@@ -9,9 +9,10 @@ import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
+from halflap.sandbox.choose import Sandbox, choose
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.monty import Monty
-from halflap.sandbox.sandbox import Readiness, Sandbox, choose
+from halflap.sandbox.sandbox import Readiness
 from sandboxing import Stage
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
-from halflap.sandbox.sandbox import choose
+from halflap.sandbox.choose import choose
 from sandboxing import Stage
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from halflap.sandbox.choose import Sandbox
 from halflap.sandbox.functions import ToolError
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.sandbox import Host, Program, Sandbox
+from halflap.sandbox.sandbox import Host, Program
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -23,7 +23,8 @@ from support import children_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halflap.sandbox.sandbox import Readiness, Sandbox
+    from halflap.sandbox.choose import Sandbox
+    from halflap.sandbox.sandbox import Readiness
     from security.keeper import Keeper
     from security.user import OrdinaryUser
 

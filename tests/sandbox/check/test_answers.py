@@ -17,7 +17,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=12,
 )
-FINDING = [[1, 2, 3, 4], [True, "unknown-key", "wrong", ""]]
+FINDING = [[1, 2, 3, 4], [True, "unknown-key", "wrong", "", "key", ["a"]]]
 
 
 def test_an_answer_is_read_and_one_of_another_form_is_a_skipped_check() -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from halflap.config import ExecutionConfig
+from halflap.sandbox.choose import Sandbox
 from halflap.sandbox.monty import Monty
-from halflap.sandbox.sandbox import Program, Sandbox
+from halflap.sandbox.sandbox import Program
 from sandboxing import TOOLS, Stage
 
 if TYPE_CHECKING:

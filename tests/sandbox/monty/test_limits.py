@@ -13,8 +13,9 @@ import pytest
 
 from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
+from halflap.sandbox.choose import Sandbox
 from halflap.sandbox.monty import Monty
-from halflap.sandbox.sandbox import Program, Sandbox
+from halflap.sandbox.sandbox import Program
 from sandboxing import Stage
 from support import children_of
 

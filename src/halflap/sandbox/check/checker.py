@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.calls import aside
 from halflap.core.errors import ToolNotFoundError
+from halflap.core.suggest import did_you_mean
 from halflap.sandbox.check.arguments import call_mistakes
 from halflap.sandbox.check.finding import Checked, Finding
 from halflap.sandbox.check.inside.answer import Answer, Place, Verdict, lines_of
@@ -229,7 +230,8 @@ def _checked(code: str, found: Iterable[tuple[Place, Verdict]]) -> Checked:
     for (line, column, end_line, end_column), verdict in found:
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         end = end_column if end_line == line else len(source) + 1
-        finding = Finding(verdict.rule, line, column, end, source, verdict.wrong, verdict.right)
+        right = verdict.right or (did_you_mean(verdict.name, verdict.keys) if verdict.name else "")
+        finding = Finding(verdict.rule, line, column, end, source, verdict.wrong, right)
         findings[verdict.certain].setdefault((line, column, verdict.rule), finding)
     mistakes, doubts = ([one[key] for key in sorted(one)] for one in findings.values())
     mistaken = {one.line for one in mistakes}

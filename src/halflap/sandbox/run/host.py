@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from halflap.core.codes import OtherCode
     from halflap.core.values import CallContext, CallJournal
     from halflap.sandbox.check.checker import Checker
+    from halflap.sandbox.choose import Sandbox
     from halflap.sandbox.run.report import OutputPlace
-    from halflap.sandbox.sandbox import Sandbox
 
 __all__ = ["ProgramHost", "Services"]
 

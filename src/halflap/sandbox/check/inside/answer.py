@@ -29,7 +29,9 @@ class Verdict(NamedTuple):
     rule: str
     wrong: str
     right: str = ""
-    """What to write instead, as far as that is known."""
+    name: str = ""
+    """The key or attribute that does not exist; the gateway suggests a similar one of the keys."""
+    keys: Sequence[str] = ()
 
 
 class Argument(NamedTuple):

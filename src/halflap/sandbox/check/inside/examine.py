@@ -25,6 +25,7 @@ _NAME = "program.py"
 _SYNTAX = "invalid-syntax"
 _MAX_FINDINGS = 100
 _MAX_TEXT = 2_000
+_MAX_KEYS = 100
 _OVERRIDE = re.compile(r"#\s*(type|ty):\s*ignore")
 RunTy = Callable[[str, str], list["Diagnostic"]]
 """Returns what ty reports about a program with these stubs."""
@@ -45,7 +46,7 @@ def examine(question: dict[str, Any], run_ty: RunTy) -> Answer:
         return ignored.isdisjoint(range(place.line, place.end_line + 1))
 
     found = [
-        (tree.place(node), verdict._replace(wrong=verdict.wrong[:_MAX_TEXT]))
+        (tree.place(node), verdict._replace(wrong=verdict.wrong[:_MAX_TEXT], keys=verdict.keys[:_MAX_KEYS]))
         for node, verdict in _Examination(question, tree).verdicts(run_ty)
     ]
     found.sort(key=lambda one: not one[1].certain)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from halflap.core.suggest import did_you_mean
 from halflap.core.text import visible
 from halflap.sandbox.check.inside.answer import Verdict
 from halflap.sandbox.functions import listed, missing_key, quoted
@@ -142,7 +141,7 @@ class Reads:
             wrong = f"{missing_key(key, _described(records), known)}."
             # The program may add that key.
             is_meant = key in self._guards.mentioned
-            return None if is_meant else Verdict(True, "unknown-key", wrong, did_you_mean(key, known))
+            return None if is_meant else Verdict(True, "unknown-key", wrong, "", key, known)
         right = "Read the key from its items." if kinds == ["a list"] else ""
         wrong = f"{_code(read.value)} is {' or '.join(kinds)} and has no key {quoted(key)}."
         return Verdict(True, "no-keys", wrong, right) if set(kinds) - {"None"} else None
@@ -170,7 +169,7 @@ def _attribute(read: ast.Attribute, records: list[Record], kinds: list[str]) -> 
         f"{value} is an object, {_described(records)}: its keys are read in brackets; keys: {listed(known)}."
     )
     if attribute not in known:
-        return Verdict(True, "no-attribute", wrong, did_you_mean(attribute, known))
+        return Verdict(True, "no-attribute", wrong, "", attribute, known)
     right = f"Write `{_source(read.value) or '…'}[{quoted(attribute)}]`."
     return Verdict(True, "no-attribute", wrong, right)
 
