@@ -148,6 +148,8 @@ HINTS = [
     ("r['rows'][0]['name']['first']", "text, not an object: 'a'"),
     ("import asyncio\nawait asyncio.gather([mcp__echo__pid()])", "`*` before the list"),
     ("import json\njson.dumps((await mcp__echo__image())[0])", ".data"),
+    ("sum(len(await mcp__echo__echo(text=x)) for x in 'ab')", "square brackets"),
+    ("[]['x']", "an empty list"),
     ("n = {'a': None}\nprint(n['a']['x'])", "`n['a']` is None here"),
     ("i = (await mcp__echo__image())[0]\ni['data']", ".data"),
     ("c = mcp__echo__pid()\nprint(c['x'])", NOT_AWAITED),

@@ -25,12 +25,12 @@ __all__ = [
     "disguise",
     "encode",
     "exit_text",
+    "last_shown",
     "listed",
     "missing_key",
     "names_in",
     "quoted",
     "shorten",
-    "value_text",
 ]
 
 PREFIXES: Final = ("mcp__", "script__", "dspy__")
@@ -155,8 +155,11 @@ def encode(value: Any, what: str, max_bytes: int) -> bytes:
     return body
 
 
-def value_text(value: object) -> str:
-    """Return the value of a program's last line as an interactive Python would show it, cut if it is long."""
+def last_shown(value: object) -> object:
+    """Return what to show of the value of a program's last line: media, or text as an interactive Python shows it, cut if long."""
+    parts = value if type(value) is list else [value]
+    if any(isinstance(part, Media) for part in parts) or picture_of(value) is not None:
+        return value
     text = value if type(value) is str else repr(value)
     if len(text) <= _MAX_VALUE:
         return text

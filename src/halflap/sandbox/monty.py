@@ -22,10 +22,10 @@ from halflap.sandbox.functions import (
     define,
     encode,
     exit_text,
+    last_shown,
     shorten,
-    value_text,
 )
-from halflap.sandbox.media import Media, for_model, picture_of
+from halflap.sandbox.media import Media, for_model
 from halflap.sandbox.sandbox import MAX_DEPTH, Ending, Host, Outcome, Program, Readiness
 
 if TYPE_CHECKING:
@@ -246,8 +246,7 @@ class _Session:
         """Take the value of the last line, or what a script's `main` returned."""
         if self._program.arguments is None:
             if value is not None and self._is_silent:
-                is_media = isinstance(value, Media) or picture_of(value) is not None
-                show(value if is_media else value_text(value))
+                show(last_shown(value))
             return Ending("ok")
         try:
             return Ending("ok", value=json.loads(self._encoded(value, "The value of main()")))

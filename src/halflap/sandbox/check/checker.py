@@ -167,11 +167,16 @@ class Checker:
     def _suggest(self, name: str, seen: Seen) -> str | None:
         """Return what was probably meant by a name that has no meaning; None if it is probably no tool."""
         snapshot = seen.snapshot
-        if "." in name:
+        before, _, last = name.rpartition(".")
+        same = [tool.name for tool in snapshot.tools.values() if tool.original_name == last]
+        probably = f"Did you mean {' or '.join(same[:_MOST_NAMED])}?" if same else None
+        if last == "call_tool":
+            return "Write call_tool(…) without anything before it."
+        if before:
             # `mcp.time.get_time` and `time.get_time` are how one would write it elsewhere.
             full = "__".join(["mcp", *name.removeprefix("mcp.").split(".")])
             known = name.startswith("mcp.") or full in snapshot.tools
-            return (self._suggest(full, seen) or f"Did you mean {full}?") if known else None
+            return (self._suggest(full, seen) or f"Did you mean {full}?") if known else probably
         try:
             snapshot.find(name, seen.configured)
         except ToolNotFoundError as error:
@@ -180,8 +185,7 @@ class Checker:
                 return None
             if name.startswith(PREFIXES) or ("__" in name and error.suggestions):
                 return _instead(error)
-            same = [tool.name for tool in snapshot.tools.values() if tool.original_name == name]
-            return f"Did you mean {' or '.join(same[:_MOST_NAMED])}?" if same else None
+            return probably
         return None
 
     async def close(self) -> None:

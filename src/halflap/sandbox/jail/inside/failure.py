@@ -41,6 +41,8 @@ _HINTS: list[tuple[type[BaseException], str, str]] = [
     (AttributeError, "'coroutine' object", NOT_AWAITED),
     (TypeError, r"(unhashable type: 'list'|awaitable is required)\n.*gather\(",
      "asyncio.gather() takes calls, not a list of them: write `*` before the list."),
+    (TypeError, "'async_generator' object",
+     "With `await` in it, `(… for …)` is asynchronous: write square brackets around it, `[… for …]`."),
     (TypeError, "Object of type Media", "An image, a sound or a resource has no JSON: its bytes are in .data, and show() shows it."),
     (TypeError, "the JSON object must be str",
      "The value is not text: a result that is JSON is parsed already, so json.loads() is not needed."),
@@ -235,8 +237,9 @@ def _describe_value(value: Any, key: Any = None, results: Mapping[str, Any] | No
             tools = (f"the result of {tool}" for tool, result in (results or {}).items() if result is value)
             hint = missing_key(key, next(tools, "this dict"), list(value))
         case list():
-            first = _kind(value[0]) if value else "nothing"
-            hint = f"The value is a list of {len(value)}, the first of them {first}: take an item by its index, or loop over them."
+            hint = "The value is an empty list."
+            if value:
+                hint = f"The value is a list of {len(value)}, the first of them {_kind(value[0])}: take an item by its index, or loop over them."
         case str():
             hint = f"The value is text, not an object: {value[:_MAX_EXCERPT]!r}"
         case None:

@@ -20,12 +20,12 @@ from json import dumps, loads  # a program may replace them in the module
 from types import ModuleType
 from typing import Any, NoReturn
 
-from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, value_text
+from halflap.sandbox.functions import FILE, NO_INPUT, ToolError, define, encode, last_shown
 from halflap.sandbox.jail import protocol
 from halflap.sandbox.jail.inside.channel import Channel, Console
 from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.library import show_figures
-from halflap.sandbox.media import Media, for_model, picture_of
+from halflap.sandbox.media import Media, for_model
 
 __all__ = ["prepare", "run", "warm_up"]
 
@@ -184,12 +184,8 @@ class _Program:
             self._console.flush()
             if not self._channel.has_shown and (plot := sys.modules.get("matplotlib.pyplot")) is not None:
                 plot.show()
-            if value is None or inspect.iscoroutine(value) or not self._channel.is_silent:
-                return
-            if isinstance(value, Media) or picture_of(value) is not None:
-                self._functions["show"](value)
-            else:
-                print(value_text(value))  # noqa: T201 -- the program's own output
+            if value is not None and not inspect.iscoroutine(value) and self._channel.is_silent:
+                self._functions["show"](last_shown(value))
 
 
 def _compile(source: str) -> Any:
