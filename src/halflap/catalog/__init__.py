@@ -6,7 +6,7 @@ catalogue opens no connections and calls no tools.
 """
 
 from halflap.catalog.catalog import Catalog, Servers
-from halflap.catalog.listing import PARTS, changed_parts, choose_name, feature_name, namespaced, tool_of
+from halflap.catalog.listing import PARTS, choose_name, feature_name, namespaced, tool_of
 from halflap.catalog.search import Finder, Hit
 from halflap.catalog.snapshot import Snapshot, block_rule, matches
 from halflap.catalog.view import View
@@ -20,7 +20,6 @@ __all__ = [
     "Snapshot",
     "View",
     "block_rule",
-    "changed_parts",
     "choose_name",
     "feature_name",
     "matches",

@@ -9,7 +9,6 @@ raises `ConfigError`; a wrong server entry disables only that server (`ServerCon
 from halflap.config.expand import Scope
 from halflap.config.load import Config, load_config, user_file
 from halflap.config.models import (
-    FAMILIES,
     ExecutionConfig,
     FrontConfig,
     HttpConfig,
@@ -34,7 +33,6 @@ from halflap.config.project import (
 from halflap.config.servers import ServerConfig, is_halflap
 
 __all__ = [
-    "FAMILIES",
     "PROJECT_FILES",
     "Config",
     "ExecutionConfig",

@@ -7,7 +7,7 @@ Files are validated with these models; the tables of docs/configuration.md and t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -48,7 +48,6 @@ from halflap.config.validators import (
 Protocol = Literal["auto", "legacy", "modern"]
 Record = Literal["full", "metadata", "off"]
 Family = Literal["core", "dspy", "gepa"]
-FAMILIES: tuple[str, ...] = get_args(Family)
 Severity = Literal["error", "warning", "info"]
 _NO_SANDBOX = "Halflap does not confine servers; remove it if you accept that."
 

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 
 from halflap.core.errors import StoreBrokenError, StoreError, StoreTooNewError
 from halflap.store.records import (
-    INTERRUPTED,
     LIVE,
-    MISTAKEN,
     RUNNING,
     SENT,
     TOOL_ERROR,
@@ -34,7 +32,6 @@ from halflap.store.records import (
     StoredServer,
     StoredShape,
     StoredTool,
-    StoreStatus,
     ToolKey,
     WatermarkChange,
 )
@@ -43,9 +40,7 @@ if TYPE_CHECKING:
     from halflap.store.store import Store  # noqa: TC004 -- takes a while to load: only for types, see `open_store`
 
 __all__ = [
-    "INTERRUPTED",
     "LIVE",
-    "MISTAKEN",
     "RUNNING",
     "SENT",
     "TOOL_ERROR",
@@ -58,7 +53,6 @@ __all__ = [
     "RunRecord",
     "ServerRows",
     "Store",
-    "StoreStatus",
     "StoredCatalog",
     "StoredServer",
     "StoredShape",

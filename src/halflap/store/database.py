@@ -21,8 +21,6 @@ from halflap.store import sqlite_file
 from halflap.store.migrations import MIGRATIONS, Migration
 from halflap.store.sql import Transaction
 
-__all__ = ["Database", "exclusive", "transactional"]
-
 logger = logging.getLogger(__name__)
 
 _P = ParamSpec("_P")

@@ -15,8 +15,6 @@ from halflap.store.database import Database, exclusive, transactional
 from halflap.store.records import Breach, DriftEvent, StoredShape, ToolKey, WatermarkChange
 from halflap.store.sql import Row, Transaction, columns, matching, row_of, upsert
 
-__all__ = ["KnowledgeStore"]
-
 logger = logging.getLogger(__name__)
 
 _VALUES = "values"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["MIGRATIONS", "Migration"]
-
 
 class Migration(NamedTuple):
     """Takes a store to a version from the one before, in SQL that all our databases speak."""

@@ -9,34 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from halflap.learn import Learned
 
-__all__ = [
-    "INTERRUPTED",
-    "LIVE",
-    "MISTAKEN",
-    "RUNNING",
-    "SENT",
-    "TOOL_ERROR",
-    "Activity",
-    "AnyRecord",
-    "Breach",
-    "CallRecord",
-    "DriftEvent",
-    "Purged",
-    "RunRecord",
-    "ServerRows",
-    "StoreStatus",
-    "StoredCatalog",
-    "StoredServer",
-    "StoredShape",
-    "StoredTool",
-    "ToolKey",
-    "WatermarkChange",
-]
-
 INTERRUPTED = "interrupted"
 """Outcome of a run whose process ended before the run did."""
-MISTAKEN = "mistaken"
-"""Outcome of a run that the check refused."""
 RUNNING = "running"
 """Outcome of a run that has not ended, or whose gateway died unnoticed."""
 SENT = "sent"

@@ -8,8 +8,6 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-__all__ = ["KEYS", "Row", "Transaction", "columns", "matching", "row_of", "upsert"]
-
 Row = dict[str, Any]
 
 KEYS: Mapping[str, tuple[str, ...]] = {

@@ -14,8 +14,6 @@ from halflap.store.records import ServerRows, StoredCatalog, StoredServer, Store
 from halflap.store.sql import KEYS, Row, Transaction, row_of, upsert
 from halflap.store.traces import TraceStore
 
-__all__ = ["Store"]
-
 _SALT_BYTES = 32
 _ID_BYTES = 16
 

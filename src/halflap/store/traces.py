@@ -17,8 +17,6 @@ from halflap.store.database import Database, transactional
 from halflap.store.records import INTERRUPTED, RUNNING, Activity, Breach, CallRecord, Purged, RunRecord
 from halflap.store.sql import KEYS, Row, Transaction, columns, matching, row_of, upsert
 
-__all__ = ["TraceStore"]
-
 _ROW_BYTES = 500
 """About the size of a row without its texts."""
 _BATCH = 20
