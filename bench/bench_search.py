@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halflap.catalog import namespaced
-from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import Index
+from halflap.catalog.search.terms import Document, document_of
 from halflap.core.values import Tool
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from halflap.catalog.search.index import Found, Index
 from support import little_work
 
 if TYPE_CHECKING:
-    from halflap.catalog.search.document import Document
+    from halflap.catalog.search.terms import Document
 
 TREES = [
     document("oak", "oak_branch", "List the branches."),

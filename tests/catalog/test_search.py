@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.tools import CATALOGUES, OFFICE, PHRASES, document, names
-from halflap.catalog.search.document import Document, document_of
 from halflap.catalog.search.index import MAX_FOUND, Index
+from halflap.catalog.search.terms import Document, document_of
 from halflap.core.values import Tool
 from support import little_work
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from halflap.catalog import namespaced
-from halflap.catalog.search.document import Document
 from halflap.catalog.search.index import Found, Index
+from halflap.catalog.search.terms import Document
 
 # Few words, so that documents have much in common.
 WORDS = st.sampled_from(

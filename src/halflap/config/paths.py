@@ -13,17 +13,16 @@ _NAME = "halflap"
 
 def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's configuration file; `HALFLAP_CONFIG_DIR` overrides it."""
-    chosen = _chosen("HALFLAP_CONFIG_DIR", os.environ if environ is None else environ)
-    return chosen or platformdirs.user_config_path(_NAME, appauthor=False)
+    return _chosen("HALFLAP_CONFIG_DIR", environ) or platformdirs.user_config_path(_NAME, appauthor=False)
 
 
 def user_data_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of Halflap's data; `HALFLAP_DATA_DIR` overrides it."""
-    chosen = _chosen("HALFLAP_DATA_DIR", os.environ if environ is None else environ)
-    return chosen or platformdirs.user_data_path(_NAME, appauthor=False)
+    return _chosen("HALFLAP_DATA_DIR", environ) or platformdirs.user_data_path(_NAME, appauthor=False)
 
 
-def _chosen(variable: str, environ: Mapping[str, str]) -> Path | None:
+def _chosen(variable: str, environ: Mapping[str, str] | None) -> Path | None:
+    environ = os.environ if environ is None else environ
     folder = environ.get(variable)
     return path_from(folder, working_folder(), home_dir(environ)) if folder else None
 

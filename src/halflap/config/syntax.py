@@ -188,6 +188,7 @@ def _explained(error: yaml.MarkedYAMLError, path: Path | None) -> ConfigError:
     mark = next((mark for mark in marks if mark is not None), None)
     words = ": ".join(part for part in (error.context, error.problem) if part)
     # Anything long in quotes comes from the file and may be a secret.
+    words = re.sub(r"'(.)'", r"`\1`", words)
     words = re.sub(r"'(?!<)[^']{3,}'|\"[^\"]{3,}\"", "'…'", words)
     advice = "Indent with spaces, and quote a value that contains `: ` or starts with a special character."
     return _error(path, mark.line + 1 if mark else None, f"This is not YAML: {words}.", advice)

@@ -34,7 +34,6 @@ _MAX_JSON_BYTES = 1_500_000
 _ENTRY_BYTES = 16
 """Estimated size of an entry besides its key and text."""
 _PROSE_KEYS = frozenset({"description", "title", "$comment", "instructions"})
-_LITERAL_KEYS = frozenset({"enum", "const", "default", "examples"})
 
 
 def shorten(text: str, longest: int = _MAX_NAME) -> str:
@@ -121,8 +120,7 @@ class _JsonCleaner:
         self._longest = longest
         self._left = _MAX_JSON_BYTES
 
-    def clean(self, value: Any, depth: int, *, is_prose: bool, is_literal: bool = False) -> Any:
-        """Copy a value; a literal, such as an enum or a default, contains no prose."""
+    def clean(self, value: Any, depth: int, *, is_prose: bool = False) -> Any:
         if isinstance(value, str):
             return (
                 self._take(clean(value, self._longest)) if is_prose else self._visible(value, self._longest)
@@ -130,21 +128,13 @@ class _JsonCleaner:
         if isinstance(value, dict | list) and value and depth > _MAX_DEPTH:
             return self._take(_CUT.strip())
         if isinstance(value, dict):
-            cleaned: dict[str, Any] = {}
-            for key, inner in value.items():
-                shown = self._visible(key, _MAX_NAME)
-                # Two long keys may be cut to the same text; the second must not replace the first.
-                shown = f"{shown} ({len(cleaned) + 1})" if shown in cleaned else shown
-                cleaned[shown] = self.clean(
-                    inner,
-                    depth + 1,
-                    is_prose=key in _PROSE_KEYS and not is_literal,
-                    is_literal=is_literal or key in _LITERAL_KEYS,
-                )
-            return cleaned
+            return {
+                self._visible(key, _MAX_NAME): self.clean(inner, depth + 1, is_prose=key in _PROSE_KEYS)
+                for key, inner in value.items()
+            }
         self._take("")
         if isinstance(value, list):
-            return [self.clean(inner, depth + 1, is_prose=False, is_literal=is_literal) for inner in value]
+            return [self.clean(inner, depth + 1) for inner in value]
         # Python reads NaN, but JSON has none, and the reader of our output may refuse it.
         return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 

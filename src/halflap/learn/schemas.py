@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
-
-from halflap.learn.shape import DEEPEST
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "null": type(None), "boolean": bool, "integer": int, "number": float, "string": str, "array": (list, tuple), "object": dict,
@@ -13,18 +11,17 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 _SIMPLE = frozenset({"type", "properties", "required", "items"})
 
 
-def infer_schema_from_value(value: Any, *, levels: int = DEEPEST) -> dict[str, Any]:
-    """Return the JSON Schema of a value down to some levels, `{}` for what JSON does not have.
+def infer_schema_from_value(value: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a value, `{}` for what JSON does not have.
 
     It requires no keys: one value cannot tell which are always there.
     """
     kind = next((name for name, types in _TYPES.items() if isinstance(value, types)), None)
     schema: dict[str, Any] = {} if kind is None else {"type": kind}
-    infer = partial(infer_schema_from_value, levels=levels - 1)
-    if kind == "object" and levels:
-        schema["properties"] = {str(name): infer(one) for name, one in value.items()}
-    elif kind == "array" and value and levels:
-        schema["items"] = reduce(merge_schemas, map(infer, value))
+    if kind == "object":
+        schema["properties"] = {str(name): infer_schema_from_value(one) for name, one in value.items()}
+    elif kind == "array" and value:
+        schema["items"] = reduce(merge_schemas, map(infer_schema_from_value, value))
     return schema
 
 

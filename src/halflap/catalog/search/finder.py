@@ -66,7 +66,7 @@ class Finder:
 
     def _build(self, snapshot: Snapshot) -> Index:
         # Imported in the thread: it takes a while, and not every gateway is used to search.
-        document_of = import_module("halflap.catalog.search.document").document_of
+        document_of = import_module("halflap.catalog.search.terms").document_of
         texts = {
             name: f"{server.server_info or ''} {server.instructions or ''}"[:_MAX_SERVER_TEXT]
             for name, server in snapshot.servers.items()

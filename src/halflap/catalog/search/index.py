@@ -22,8 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappushpop
 
-from halflap.catalog.search.document import MAX_NAME, Document
-from halflap.catalog.search.terms import Terms
+from halflap.catalog.search.terms import MAX_NAME, Document, Terms
 from halflap.catalog.search.words import Spellings, letters, terms, words
 
 MAX_FOUND = 100
