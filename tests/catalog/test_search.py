@@ -75,10 +75,6 @@ def test_neighbours_of_a_good_tool_come_before_strangers() -> None:
     assert found == ["mcp__maps__route", "mcp__maps__geocode", "mcp__aaa__other"]
 
 
-def tool(schema: Any, **more: Any) -> Tool:
-    return Tool("mcp__s__t", "s", "t", "A tool.", schema, **more)
-
-
 @pytest.mark.parametrize("text", ["word " * 200_000, "\ufdfa" * 1_000_000])
 def test_hostile_texts_cost_little(text: str) -> None:
     schema = {"properties": {text: {"description": text}}}
@@ -87,11 +83,3 @@ def test_hostile_texts_cost_little(text: str) -> None:
         index = Index([*OFFICE, hostile])
         for query in ("read a file", "猫犬" * 200_000, "mcp__" * 100_000):
             index.search(query)
-
-
-def test_a_schema_of_very_many_parameters_costs_little() -> None:
-    wide: Any = {"properties": {f"p{number}": {"description": "d" * 100} for number in range(100_000)}}
-    many: Any = {"properties": {"p": {"enum": ["x" * 1_000] * 100_000}}}
-    with little_work(5):
-        document_of(tool(wide), "x" * 1_000_000)
-        document_of(tool(many), "")

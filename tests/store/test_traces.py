@@ -41,12 +41,8 @@ async def test_a_run_is_found_by_a_prefix_that_fits_no_other(store: Store) -> No
         assert found.id == "abc1"
     with pytest.raises(UsageError, match="abd2 and abc1"):
         await store.run("ab")
-
-
-@pytest.mark.parametrize("text", ["", "%", "' OR 1=1"])
-async def test_what_is_no_prefix_finds_nothing(store: Store, text: str) -> None:
-    await store.record(runs=[run_of(1, id="abc1")])
-    assert await store.run(text) is None
+    for other in ("", "%", "' OR 1=1"):
+        assert await store.run(other) is None
 
 
 async def test_calls_are_found_by_run_tool_and_principal_with_their_values_or_without(store: Store) -> None:
