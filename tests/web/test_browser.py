@@ -173,6 +173,22 @@ def test_a_tool_is_tried_with_the_keyboard_alone(served: Served) -> None:
         assert complaints == []
 
 
+def test_the_values_of_a_call_can_be_read_while_its_run_goes_on(served: Served) -> None:
+    code = "import asyncio\nawait mcp__sales__sales_top_customers(limit=1)\nawait asyncio.sleep(20)"
+    with browsing(served) as (page, complaints):
+        page.goto(served.address + "/compose")
+        form = {"csrf": page.get_attribute("[name=csrf] >> nth=0", "value"), "code": code}
+        page.request.post(served.address + "/compose/run", form=form, headers={"Origin": served.address})
+        page.goto(served.address + "/runs")
+        page.click("table a >> nth=0")
+        page.click(".waterfall summary")
+        page.wait_for_selector(".waterfall .inside >> text=customer_id")
+        page.wait_for_timeout(1_500)  # longer than between two polls
+        assert page.locator(".waterfall details[open]").count() == 1
+        assert "running" in page.inner_text("#run .state >> nth=0")
+        assert complaints == []
+
+
 def test_a_workflows_failing_trace_is_played(served: Served) -> None:
     with browsing(served) as (page, complaints):
         page.goto(served.address + "/workflows")

@@ -97,7 +97,10 @@ class Questions:
         """Answer a request from a server of the older era; raises `ClientRefusedError`."""
         cause = self._cause()
         if cause is None and method != ROOTS:
-            message = "It is unclear whom to ask: no call is in flight, or calls of several clients are."
+            message = (
+                "It is unclear whom to ask: no call is in flight, or calls of several clients are. "
+                "`max_concurrent_calls: 1` for this server prevents the latter."
+            )
             raise ClientRefusedError(types.INVALID_REQUEST, message)
         answers = await self.ask({method: {"method": method, "params": params}}, cause)
         return answers[method]

@@ -279,4 +279,8 @@
   });
   document.addEventListener("DOMContentLoaded", () => drawAll(document));
   document.addEventListener("htmx:afterSwap", (event) => drawAll(event.target));
+  // A running run is not replaced while somebody reads the values of one of its calls.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (event.target.matches("[data-live]") && event.target.querySelector("details[open]")) event.preventDefault();
+  });
 })();
