@@ -79,6 +79,14 @@ def test_an_id_is_found_wherever_it_is_in_a_result(gives: Any, mapping: str) -> 
         (("list_users", [{"user_id": str}]), ("create_board", {"name!": str, "share": {"with": {"user_id": str}}}), set()),
         # What is added to several things at once is not what comes back.
         (("add_members_to_team", {"id": str}), ("get_member", "member_id!"), set()),
+        # "Me" is a user, and the owner that a repository names is one too.
+        (("get_me", {"id": str}), ("list_posts", "user_id!"), {("id", "user_id")}),
+        (
+            ("search", [{"user": {"login": str}, "repository": {"name": str, "owner": str}}]),
+            ("list_comments", "owner! repository!"),
+            {("[].repository.owner", "owner"), ("[].repository.name", "repository"), ("[].user.login", "owner")},
+        ),
+        (("get_board", {"fields": {"id": str}}), ("update_card", {"fields!": {...: str}}), set()),
         (("delete_customer", {"customer_id": str}), ("order_history", "customer_id!"), set()),
         (("list_a", {"next_cursor": str, "cursor": str}), ("list_b", "cursor!"), set()),
         (("alpha", {"id": str, "name": str, "type": str}), ("beta", "id! name! type!"), set()),
@@ -134,6 +142,12 @@ def test_a_display_name_comes_first_where_the_description_asks_for_it() -> None:
     made = pair(tool("s", "list_domains", "", {"domains": [{"id": str, "name": str}]}), target)
     assert made is not None
     assert made.links[0].to_json()["from"] == "domains[].name"
+
+
+def test_the_description_of_a_bare_id_says_what_it_identifies() -> None:
+    link = {"type": "string", "description": "This link's unique ID, or the ID of the link."}
+    source = tool("s", "click_details", "", {"urls_clicked": [{"id": link, "campaign_id": str}]})
+    assert mappings(pair(source, tool("s", "list_clicks", "link_id!"))) == {("urls_clicked[].id", "link_id")}
 
 
 def test_of_two_fields_that_identify_the_same_the_outer_one_comes_first() -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from halflap.graph.edges.fields import DOUBT
 from halflap.graph.edges.model import Evidence, EvidenceKind
 from halflap.graph.naming import doubts, phrase
-from halflap.graph.naming.vocabulary import DISPLAY, SELF_NAMING, VAGUE
+from halflap.graph.naming.vocabulary import DISPLAY, PERSONS, ROLES, SELF_NAMING, VAGUE
 from halflap.graph.types import conflict, conversion
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class Catalogue:
 
     def is_thing(self, server: str, words: Words) -> bool:
         """Return whether a name alone is that of a thing: `status` is not, whatever `get_status` is about."""
-        return self.has_tools_for(server, words) and words[-1] not in VAGUE
+        is_known = self.has_tools_for(server, words) or (len(words) == 1 and words[0] in PERSONS | ROLES)
+        return is_known and words[-1] not in VAGUE
 
     def differ(self, server: str, one: Words, other: Words) -> bool:
         """Return whether the longer of two names is that of another kind of thing: a `shared line group` is not a group.

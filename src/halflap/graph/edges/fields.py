@@ -34,6 +34,8 @@ _LEARNED = 0.9
 """For fields that were learned, not declared."""
 _COUNT = 0.5
 """A plural for a single value, which is mostly a count: `followers`."""
+_DESCRIBED = 0.9
+"""What the description of a bare `id` says that it identifies: "The id of the link"."""
 _DEEPEST_OPTIONAL = 2
 """The depth at which names still fill optional values; deeper ones are filled by lineage only."""
 
@@ -108,6 +110,12 @@ def returned_by(ports: Ports) -> Iterator[Returned]:
             if path[-1:] == (NAME,)
             else place_identities(keys, around if len(keys) == len(path) else subject, is_own=is_own)
         )
+        if place.description and identities and identities[0].attribute and identities[0].is_direct:
+            identities += tuple(
+                one._replace(certainty=_DESCRIBED)
+                for one in described_identities(place.description)
+                if one.attribute == identities[0].attribute and one.thing != identities[0].thing
+            )
         if not is_item and keys and is_plural(keys[-1]):
             identities = tuple(one._replace(certainty=_COUNT) for one in identities)
         is_repeated = EACH not in path and any(one.attribute and one[:2] in needed for one in identities)
@@ -142,7 +150,10 @@ def asked_of(ports: Ports, slot: Slot) -> Asked:
         slot.form,
         described_identities(slot.description) if slot.description and is_needed else (),
         _relations(slot.type, "consumes"),
-        is_secret(words_of(keys[-1])) or (len(keys) > _DEEPEST_OPTIONAL and not is_needed),
+        is_secret(words_of(keys[-1]))
+        or (len(keys) > _DEEPEST_OPTIONAL and not is_needed)
+        # The values of a map are not what the map is named after.
+        or slot.path[-1].kind == "value",
         not is_needed and may_change(ports),
     )
 

@@ -27,7 +27,7 @@ _LEADING = 0.6
 _UNQUALIFIED = 0.9
 """How likely the `backup` of `get_mongo_backup` may be a backup of another kind."""
 _ARTICLES = frozenset({"a", "an", "the", "this", "your"})
-_NO_NOUNS = LINKING | _ARTICLES | {"that", "where", "which", "whose"}
+_NO_NOUNS = LINKING | _ARTICLES | {"that", "unique", "where", "which", "whose"}
 _SHORTEST_ABBREVIATION = 3
 _LONGER, _MUCH_LONGER = 1.8, 2.5
 """How many times longer a word is than its short form, at least; for three letters the second."""
@@ -125,12 +125,12 @@ def described_identities(description: str) -> tuple[Identity, ...]:
     for at, word in enumerate(words):
         if word not in IDENTIFIERS and word not in DISPLAY:
             continue
-        if at and words[at - 1] not in _NO_NOUNS:
-            found.append(_identity((word,), (words[at - 1],)))
         if words[at + 1 : at + 2] in (["of"], ["for"]):
             start = at + 3 if words[at + 2 : at + 3] and words[at + 2] in _ARTICLES else at + 2
             end = next((end for end in range(start, len(words)) if words[end] in _NO_NOUNS), len(words))
             found += [_identity((word,), tuple(words[start:end]))] if start < end else []
+        elif at and words[at - 1] not in _NO_NOUNS:
+            found.append(_identity((word,), (words[at - 1],)))
     return tuple(found)
 
 

@@ -14,6 +14,8 @@ _MAX_TEXT = 4_000
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLURAL_ABBREVIATION = re.compile(r"(?<![A-Z])([A-Z]{2,4})s(?![a-z])")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"(?<!\w['’])\w[\w-]*")
+"""A word or compound, but not the ending of a possessive."""
 _SPELLINGS = {
     "addr": "address", "guid": "uuid", "href": "url", "identifier": "id", "lat": "latitude", "link": "url",
     "lng": "longitude", "lon": "longitude", "mail": "email", "msg": "message", "no": "number", "num": "number",
@@ -22,7 +24,7 @@ _SPELLINGS = {
     "firstname": "first name", "lastname": "last name", "fullname": "full name", "people": "person",
     "children": "child", "indices": "index", "movies": "movie", "caches": "cache", "cookies": "cookie",
     "series": "series", "news": "news", "alias": "alias", "aliases": "alias", "canvas": "canvas",
-    "statuses": "status", "kubernetes": "kubernetes",
+    "statuses": "status", "kubernetes": "kubernetes", "me": "user", "myself": "user",
 }  # fmt: skip
 """Common short forms, compounds without a separator, and plurals that no rule covers."""
 _NO_PLURAL = ("ss", "us", "is", "js")
@@ -51,7 +53,7 @@ def phrase(words: Words) -> str:
 
 def words_in_text(text: str) -> list[str]:
     """Return the words of a text in order, compound names split."""
-    return [word for part in re.findall(r"\w[\w-]*", text[:_MAX_TEXT]) for word in words_of(part)]
+    return [word for part in _WORD.findall(text[:_MAX_TEXT]) for word in words_of(part)]
 
 
 @lru_cache(maxsize=1 << 14)
