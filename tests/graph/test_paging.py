@@ -51,14 +51,25 @@ class Style:
     start: Callable[[dict[str, Any]], int]
     """Where the page of a call begins."""
     reports: Callable[[Page], dict[str, Any]]
-    items: str = "gizmos"
+    at: tuple[str, ...] = ("gizmos",)
+    """Where the items are in the result."""
+
+    def result(self, items: Any, reported: dict[str, Any], nest: Callable[..., Any] = dict) -> Any:
+        """Put items and what is reported into a result, or into its schema."""
+        if not self.at:
+            return items
+        for key in reversed(self.at):
+            items, reported = nest(**{**reported, key: items}), {}
+        return items
 
 
-def by_cursor(name: str, gives: dict[str, Any], reports: Callable[[Page], dict[str, Any]]) -> Style:
+def by_cursor(
+    name: str, gives: dict[str, Any], reports: Callable[[Page], dict[str, Any]], **more: Any
+) -> Style:
     def start(given: dict[str, Any]) -> int:
         return int(given[name].removeprefix("ä+")) if name in given else 0
 
-    return Style({name: str, "limit": int}, gives, start, reports)
+    return Style({name: str, "limit": int}, gives, start, reports, **more)
 
 
 def by_number(
@@ -67,12 +78,13 @@ def by_number(
     reports: Callable[[Page], dict[str, Any]],
     *,
     pages: bool = False,
+    size: str = "size",
     **more: Any,
 ) -> Style:
     def start(given: dict[str, Any]) -> int:
         return (int(given.get(name, 1)) - 1) * SIZE if pages else int(given.get(name, 0))
 
-    return Style({name: int, "size": int, **more}, gives, start, reports)
+    return Style({name: int, size: int}, gives, start, reports, **more)
 
 
 def object_of(**properties: Any) -> dict[str, Any]:
@@ -144,7 +156,12 @@ STYLES = {
         "from",
         {"total": object_of(value=NUMBER, relation=TEXT)},
         lambda page: {"total": {"value": page.total, "relation": "eq"}},
+        at=("hits", "hits"),
     ),
+    "forge: page, per_page and a bare list": by_number(
+        "page", {}, lambda _: {}, pages=True, size="per_page", at=()
+    ),
+    "archive: offset, limit and a bare list": by_number("offset", {}, lambda _: {}, size="limit", at=()),
     "framework: next address": by_number(
         "page",
         {"next": TEXT, "previous": TEXT, "count": NUMBER},
@@ -169,6 +186,19 @@ STYLES = {
             {"@odata.nextLink": page.address("$skiptoken", page.start + SIZE)} if page.cursor else {}
         ),
     ),
+    "notes: start_cursor, next_cursor and has_more": by_cursor(
+        "start_cursor",
+        {"next_cursor": TEXT, "has_more": FLAG},
+        lambda page: {"next_cursor": page.cursor, "has_more": page.following is not None},
+    ),
+    "shop: page_info and next_page_info": by_cursor(
+        "page_info", {"next_page_info": TEXT}, lambda page: {"next_page_info": page.cursor}
+    ),
+    "tracker: startAt, maxResults, total": by_number(
+        "startAt",
+        {"startAt": NUMBER, "maxResults": NUMBER, "total": NUMBER},
+        lambda page: {"total": page.total},
+    ),
     "nested parameter": Style(
         {"pagination": object_of(offset=NUMBER, limit=NUMBER)},
         {"pagination": object_of(total=NUMBER)},
@@ -189,9 +219,13 @@ def played(takes: Any, gives: Any, answer: Callable[..., Any], want: str = "get_
     return play(program(first), graph.tools.values(), answers)
 
 
-def of_style(style: Style, answer: Callable[..., Any]) -> Play:
+def of_style(style: Style, answer: Callable[..., Any], **have: Any) -> Play:
+    return played(style.takes, schema_of(style), answer, **have)
+
+
+def schema_of(style: Style) -> Any:
     items = {"type": "array", "items": object_of(gizmo_id={"type": "string"})}
-    return played(style.takes, object_of(gizmos=items, **style.gives), answer)
+    return style.result(items, style.gives, object_of)
 
 
 def server(style: Style, count: int) -> Callable[..., Any]:
@@ -199,7 +233,7 @@ def server(style: Style, count: int) -> Callable[..., Any]:
         start = style.start(given)
         items = [{"gizmo_id": str(at)} for at in range(start, min(start + SIZE, count))]
         following = start + SIZE if start + SIZE < count else None
-        return {"gizmos": items, **style.reports(Page(start, items, following, count))}
+        return style.result(items, style.reports(Page(start, items, following, count)))
 
     return answer
 
@@ -209,27 +243,26 @@ def server(style: Style, count: int) -> Callable[..., Any]:
 def test_every_item_arrives_once(style: Style, count: int) -> None:
     made = of_style(style, server(style, count))
     assert made.value == [str(at) for at in range(count)]
-    assert len(made.of("list_gizmos")) <= max(1, -(-count // SIZE))
+    # Where nothing tells that a page is the last, one more is asked for.
+    assert len(made.of("list_gizmos")) <= max(1, -(-count // SIZE)) + (not style.at and count > 0)
 
 
 @every_style
 def test_a_repeated_page_is_an_error(style: Style) -> None:
     items = [{"gizmo_id": str(at)} for at in range(SIZE)]
     with pytest.raises(ValueError, match=r"mcp__x__list_gizmos .* twice"):
-        of_style(style, lambda **_: {"gizmos": items, **style.reports(Page(0, items, SIZE, 7))})
+        of_style(style, lambda **_: style.result(items, style.reports(Page(0, items, SIZE, 7))))
 
 
 def test_a_wanted_list_is_printed_with_all_its_pages_and_the_last_page_s_cursor() -> None:
     style = STYLES["office: nextPageToken"]
-    items = {"type": "array", "items": object_of(gizmo_id={"type": "string"})}
-    made = played(style.takes, object_of(gizmos=items, **style.gives), server(style, 7), "list_gizmos")
+    made = played(style.takes, schema_of(style), server(style, 7), "list_gizmos")
     assert made.value == {"gizmos": [{"gizmo_id": str(at)} for at in range(7)]}
 
 
 def test_a_page_that_is_asked_for_is_the_only_one() -> None:
     style = STYLES["database: offset, limit, total"]
-    items = {"type": "array", "items": object_of(gizmo_id={"type": "string"})}
-    made = played(style.takes, object_of(gizmos=items, **style.gives), server(style, 7), offset=3)
+    made = of_style(style, server(style, 7), offset=3)
     assert made.value == ["3", "4", "5"]
 
 
@@ -249,6 +282,15 @@ def test_a_list_that_says_it_is_a_part_is_not_taken_for_the_whole(
     with pytest.raises(ValueError, match=r"list_gizmos says .* there is more"):
         played(takes, listed, lambda **_: {"gizmos": ALL, **part})
     assert played(takes, listed, lambda **_: {"gizmos": ALL, **whole}).value == [str(at) for at in range(5)]
+
+
+def test_a_program_says_where_the_next_page_is_not_known() -> None:
+    graph = graph_of(tool("x", "list_gizmos", "cursor", {"gizmos": [{"gizmo_id": str}]}), GET)
+    for want in ("list_gizmos", "get_gizmo"):
+        (first, *_) = plan(graph, want=[target_of(graph, want)], have={}).suggestions
+        assert "only a part: mcp__x__list_gizmos" in program(first)
+    (first, *_) = plan(graph, want=[target_of(graph, "get_gizmo")], have={"cursor": "abc"}).suggestions
+    assert "only a part" not in program(first)
 
 
 def test_a_change_is_not_called_for_more_pages() -> None:

@@ -1,9 +1,9 @@
 """Paging: how to get the next page of a result, and how to know whether there is one.
 
 Three ways are known. A result holds a cursor, or the address of the next page, that a parameter takes. A parameter takes
-a page number or an offset, and the result tells how many items or pages there are, or whether more follow. A parameter
-takes the id of the last item, and the result tells whether more follow. Otherwise a program can only report that there
-is more.
+a page number or an offset, and the result tells how many items or pages there are, or whether more follow; if it tells
+nothing, the last page is an empty one. A parameter takes the id of the last item, and the result tells whether more
+follow. Otherwise a program can only report that there is more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _phrases(text: str) -> frozenset[str]:
 
 _CURSORS = _phrases(
     "cursor, token, marker, bookmark, continuation, continuation token, skiptoken, skip token, evaluated key, key, after, "
-    "offset, state"
+    "offset, state, info"
 )
 """Names of cursors, without the words below."""
 _ONWARD = _phrases("next, page, pagination, paging, start, starting, end, exclusive, last")
@@ -48,9 +48,9 @@ _AROUND = _phrases(
 """Objects with facts about the page that contains them."""
 _NEXT = ({"next"}, {"next", "url"}, {"next", "page"}, {"next", "page", "url"})
 
-Tells = Literal["next", "items", "pages", "more", "done"]
+Tells = Literal["next", "items", "pages", "more", "done", "nothing"]
 """What a field says of a page: what leads to the next one, how many items or pages there are, whether more follow, or
-whether it ends."""
+whether it ends. If there is no such field, it says `nothing`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,13 @@ def _takes_page(name: str) -> bool:
     words = _words(name)
     if phrase(words) in _PAGE_NUMBERS | _SIZES | (_OFFSETS - {"from", "start"}):
         return True
-    return _core(words) in _CURSORS and (words[-1] not in {"key", "token", "state"} or len(words) > 1)
+    return _core(words) in _CURSORS and (words[-1] not in {"info", "key", "token", "state"} or len(words) > 1)
+
+
+def takes_pages(ports: Ports) -> bool:
+    """Return whether a tool returns a list, and takes what chooses a page of it."""
+    has_list = ports.main_list is not None or bool(ports.lists)
+    return has_list and any(_is_page_slot(ports, one) for one in ports.slots)
 
 
 def pages_of(ports: Ports) -> Pages | None:
@@ -160,15 +166,19 @@ def _by_cursor(slots: list[Slot], told: list[tuple[Place, Tells]], lists: tuple[
 
 
 def _by_number(slots: list[Slot], told: list[tuple[Place, Tells]], items: Path) -> Pages | None:
+    about = [(place.path, tells) for place, tells in told if _is_about(place.path, (items,))]
+    source, tells = next((one for one in about if one[1] != "next"), (items, "nothing"))
+    if about and tells == "nothing":
+        # It is the cursor that leads on.
+        return None
     for slot in slots:
         name = _name(slot.path)
-        if name not in _PAGE_NUMBERS | _OFFSETS or not slot.form.is_number:
-            continue
-        by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
-        first = slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
-        for place, tells in told:
-            if tells != "next" and _is_about(place.path, (items,)):
-                return Pages(by, place.path, slot.path, tells, (items,), first=first)
+        if name in _PAGE_NUMBERS | _OFFSETS and slot.form.is_number:
+            by: Literal["page", "offset"] = "page" if name in _PAGE_NUMBERS else "offset"
+            first = (
+                slot.default if type(slot.default) is int and slot.default in {0, 1} else int(by == "page")
+            )
+            return Pages(by, source, slot.path, tells, (items,), first=first)
     return None
 
 
@@ -230,7 +240,7 @@ def _tells(place: Place, items: Path | None) -> Tells | None:
     if place.form.is_boolean:
         return "more" if name in _MORE else "done" if name in _DONE else None
     core = _core(words)
-    is_cursor = core in _CURSORS and (core not in {"key", "offset", "state"} or "next" in words)
+    is_cursor = core in _CURSORS and (core not in {"info", "key", "offset", "state"} or "next" in words)
     if not {"previous", "prev", "start"} & set(words) and (
         _is_next(place.path) or (is_cursor and not _LEADS.isdisjoint(words))
     ):

@@ -130,11 +130,13 @@ class Ports:
         if not self.lists:
             inner = [one.path[0] for one in self.places if one.path]
             return () if inner and all(step == EACH for step in inner) else None
-        if len(self.lists) == 1:
-            return self.lists[0]
+        # `_links` and the like are about the result.
+        lists = [one for one in self.lists if not one[-1].key.startswith("_")] or self.lists
+        if len(lists) == 1:
+            return lists[0]
         thing = self.subject.thing
-        named = [one for one in self.lists if thing and words_of(one[-1].key) in (thing, thing[-1:])]
-        named = named or [one for one in self.lists if CONTAINERS.issuperset(words_of(one[-1].key))]
+        named = [one for one in lists if thing and words_of(one[-1].key) in (thing, thing[-1:])]
+        named = named or [one for one in lists if CONTAINERS.issuperset(words_of(one[-1].key))]
         return named[0] if len(named) == 1 else None
 
     def needs(self, slot: Slot) -> bool:

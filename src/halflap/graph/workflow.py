@@ -111,6 +111,8 @@ class Task:
     """The loops around the call, those of its sources before its own."""
     matches: tuple[Match, ...] = ()
     paginates: Pages | None = None
+    may_be_part: bool = False
+    """Whether it takes a page, and nothing is known of the next one."""
     more: tuple[More, ...] = ()
     """What shows that a result is incomplete, where all of it is needed."""
 

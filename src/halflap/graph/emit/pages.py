@@ -138,12 +138,10 @@ if isinstance(RESULT, dict) and FAILED:
         following = (
             expr(value, ALL=self._items(task, main, whole), **own) if value else self._last(task, pages, own)
         )
-        same = expr(
-            "items and PAGE == items" + (" and CURSOR == last" if pages.by == "cursor" else ""),
-            PAGE=self._items(task, main, own["page"]),
-            CURSOR=self._got(task, own["page"], pages.source),
-            **own,
-        )
+        same = expr("items and PAGE == items", PAGE=self._items(task, main, own["page"]), **own)
+        if pages.by == "cursor":
+            cursor = self._got(task, own["page"], pages.source)
+            same = expr("SAME and CURSOR == last", SAME=same, CURSOR=cursor, **own)
         return code(
             _PAGES,
             **own,
@@ -160,6 +158,8 @@ if isinstance(RESULT, dict) and FAILED:
 
     def _next(self, task: Task, pages: Pages, own: Mapping[str, str]) -> list[ast.stmt]:
         """Leave the loop after the last page."""
+        if pages.tells == "nothing":
+            return code("if not items:\n    break", **own)
         told = self._got(task, own["RESULT"], pages.source)
         if pages.by != "cursor":
             count = "len(ALL) >= (TOLD or 0)"

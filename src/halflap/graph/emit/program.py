@@ -54,11 +54,16 @@ class _Program:
     def _docstring(self) -> ast.stmt:
         tools = ", then ".join(shown(one.ports.tool) for one in self._workflow.tasks)
         lines = [f"Calls {tools}."]
+        for one in (task.ports.tool for task in self._workflow.tasks if task.may_be_part):
+            lines += [
+                "",
+                f"This may be only a part: {shown(one)} takes a page, and it is not known how to get the next one.",
+            ]
         unfilled = self._values.unfilled
         if unfilled:
             lines += ["", "Fill in before you run it:"]
             lines += [f"    {name}: {shown(what)}" for name, what in unfilled.items()]
-        return ast.Expr(ast.Constant("\n".join(lines) + ("\n" if unfilled else "")))
+        return ast.Expr(ast.Constant("\n".join(lines) + ("\n" if lines[1:] else "")))
 
     def _given(self) -> Iterator[ast.stmt]:
         """Set the values of `have`; a value that is not filled in ends the program before any tool is called."""

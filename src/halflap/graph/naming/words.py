@@ -14,7 +14,7 @@ _MAX_TEXT = 4_000
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLURAL_ABBREVIATION = re.compile(r"(?<![A-Z])([A-Z]{2,4})s(?![a-z])")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
-_WORD = re.compile(r"(?<!\w['’])\w[\w-]*")
+_WORD = re.compile(r"(?<!\w['\u2019])\w[\w-]*")
 """A word or compound, but not the ending of a possessive."""
 _SPELLINGS = {
     "addr": "address", "guid": "uuid", "href": "url", "identifier": "id", "lat": "latitude", "link": "url",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from halflap.graph.effects import may_change
 from halflap.graph.naming import place_identities
-from halflap.graph.paging import more_of, pages_of, takes_page
+from halflap.graph.paging import more_of, pages_of, takes_page, takes_pages
 from halflap.graph.paths import EACH, items_of, key, keys_of, many, slot_text
 from halflap.graph.plan.need import Have, as_taken
 from halflap.graph.plan.search import GOAL, Found, Node, Search
@@ -163,11 +163,12 @@ def _with_pages(tasks: Mapping[str, Task], wanted: Sequence[Wanted]) -> Iterator
     for at, task in tasks.items():
         pages = pages_of(task.ports) if at in looped | whole and not may_change(task.ports) else None
         given = {one.slot for one in task.arguments if one.origin != "default"}
-        is_part = any(one.origin == "have" and takes_page(one.slot) for one in task.arguments)
         if pages is not None and pages.target not in given:
             yield replace(task, paginates=pages)
-        elif at in looped and not is_part:
-            # A result that is printed whole shows that it is incomplete.
-            yield replace(task, more=more_of(task.ports))
-        else:
+        elif any(one.origin == "have" and takes_page(one.slot) for one in task.arguments):
             yield task
+        else:
+            more = more_of(task.ports)
+            may_be_part = at in looped | whole and not more and takes_pages(task.ports)
+            # A result that is printed whole shows that it is incomplete.
+            yield replace(task, more=more if at in looped else (), may_be_part=may_be_part)
