@@ -24,7 +24,7 @@ _MIN_ENUM_VALUES = 2
 _MIN_REPETITIONS = 8
 """How often the values of an enumeration must be seen on average. With half as many, a few logins that repeat would be one."""
 _MAX_ALIKE_KEYS = 96
-"""More keys that may be missing, and whose values all have one type, are data. Doubling it shows larger maps as records."""
+"""More keys are data if their values are alike, or have one type and may be missing. Doubling it shows larger maps as records."""
 _NULL = frozenset({"null"})
 
 
@@ -200,8 +200,11 @@ def _without(record: Record, data: Collection[str]) -> Record:
 
 
 def _data_among(record: Record) -> set[str]:
-    """Find names that are data: very many of one type, or a few ids that look like names, with values like the others'."""
-    optional = {name: key.place for name, key in record.keys.items() if key.missing.times}
+    """Find names that are data: very many alike, or a few ids that look like names, with values like those of the others."""
+    every = {name: key.place for name, key in record.keys.items()}
+    optional = {name: place for name, place in every.items() if record.keys[name].missing.times}
+    if len(every) > _MAX_ALIKE_KEYS and _are_alike(*every.values()):
+        return {*every}
     types = frozenset[str]().union(*map(_types, optional.values())) - _NULL
     if len(optional) > _MAX_ALIKE_KEYS and len(types) <= 1:
         return {*optional}
@@ -209,11 +212,11 @@ def _data_among(record: Record) -> set[str]:
     return set() if rest is None else {name for name, place in optional.items() if _are_alike(place, rest)}
 
 
-def _are_alike(one: Place, other: Place) -> bool:
-    """Return whether both places have only objects, which always share most of their keys."""
-    if not one.kinds.keys() == other.kinds.keys() == {"object"}:
+def _are_alike(*places: Place) -> bool:
+    """Return whether all places have only objects, which always share most of their keys."""
+    if any(place.kinds.keys() != {"object"} for place in places):
         return False
-    records = [*one.records.values(), *other.records.values()]
+    records = [record for place in places for record in place.records.values()]
     if any(record.crowded for record in records):
         return False
     always = [{name for name, key in record.keys.items() if not key.missing.times} for record in records]
