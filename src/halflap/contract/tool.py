@@ -27,6 +27,9 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 _log = logging.getLogger("halflap.contract")
 _MAX_REASON = 500
+_BROKEN = (
+    "The tool's answer breaks its own contract at {}. This is a fault of the server; its log has the details."
+)
 
 
 class Decorator(Protocol):
@@ -164,7 +167,8 @@ class ContractTool:
         except Exception:  # noqa: BLE001 -- every failure becomes an answer
             _log.exception("%s: the answer cannot be written as JSON", self.name)
         # With our own metadata, because the given metadata may be what is wrong.
-        sent = ToolResponse[Any].failed(_broken(path), ResponseMetadata(took, self._source)).to_json()
+        broken = ErrorDetail(ErrorCode.INTERNAL_ERROR, _BROKEN.format(path), {"path": path})
+        sent = ToolResponse[Any].failed(broken, ResponseMetadata(took, self._source)).to_json()
         return Answer(sent, json.dumps(sent))
 
     def _envelope(self, response: ToolResponse[Any], metadata: ResponseMetadata) -> dict[str, Any]:
@@ -202,14 +206,6 @@ def _innermost(error: Any) -> list[str | int]:
     branches = [[_innermost(one) for one in branch] for branch in getattr(error.kind, "context", None) or ()]
     deeper = [paths[0] for paths in branches if paths and len(paths[0]) > len(path)]
     return deeper[0] if len(deeper) == 1 else path
-
-
-def _broken(path: str) -> ErrorDetail:
-    return ErrorDetail(
-        ErrorCode.INTERNAL_ERROR,
-        f"The tool's answer breaks its own contract at {path}. This is a fault of the server; its log has the details.",
-        {"path": path},
-    )
 
 
 def _milliseconds(started: float) -> int:

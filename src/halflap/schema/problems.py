@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import jsonschema_rs
 from halflap.core.errors import ArgumentProblem
 from halflap.core.suggest import closest
 from halflap.core.text import visible
-from halflap.schema.read import is_draft7, read_type
+from halflap.schema.read import read_type
 from halflap.schema.text import compact, key, literal, path_of
 from halflap.schema.types import fields_of, object_types
 
@@ -86,19 +85,13 @@ class ErrorExplainer:
         declared = part.get("properties") if isinstance(part, dict) else None
         if not isinstance(declared, dict) or name not in declared:
             return "a value"
-        return compact(
-            read_type(declared[name], self._schema, old=self._old, max_parts=_MAX_PARTS), _MAX_TEXT
-        )
+        return compact(read_type(declared[name], self._schema, max_parts=_MAX_PARTS), _MAX_TEXT)
 
     def _known_keys(self, error: Error) -> list[str]:
         """Return the keys that the schema names where an unexpected one was found."""
         part = _walk(self._schema, error.schema_path[:-1])[1]
-        read = read_type(part, self._schema, old=self._old)
+        read = read_type(part, self._schema)
         return [field.name for field in fields_of(object_types(read))]
-
-    @cached_property
-    def _old(self) -> bool:
-        return is_draft7(self._schema)
 
     def _expected(self, error: Error) -> str:
         kind: Any = error.kind

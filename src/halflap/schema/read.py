@@ -38,17 +38,15 @@ _Path = tuple[int, ...]
 """The identities of the parts around one, to recognise a part that contains itself."""
 
 
-def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_parts: int = MAX_PARTS) -> Type:
+def read_type(schema: Any, root: Any = None, *, max_parts: int = MAX_PARTS) -> Type:
     """Read a schema, or a part of the schema given as root: as many levels as the budget of parts allows.
 
     If even the first level (a tool's parameters, or the keys of its result) exceeds the budget, its first keys are read.
     """
-    root = schema if root is None else root
-    references = References(root)
-    old = is_draft7(root) if old is None else old
+    references = References(schema if root is None else root)
 
     def read_levels(deepest: int) -> tuple[Type, bool]:
-        reader = _Reader(references, max_parts, deepest, old=old)
+        reader = _Reader(references, max_parts, deepest)
         return reader.read(schema, 0, (), cost=1), reader.overflowed
 
     found, overflowed = read_levels(_MAX_NESTING)
@@ -61,12 +59,6 @@ def read_type(schema: Any, root: Any = None, *, old: bool | None = None, max_par
         deeper, overflowed = read_levels(deepest)
         found = found if overflowed else deeper
     return found
-
-
-def is_draft7(schema: Any) -> bool:
-    """Return whether a schema declares draft-07 or earlier, where keywords next to `$ref` are ignored."""
-    declared = schema.get("$schema") if isinstance(schema, dict) else None
-    return isinstance(declared, str) and "draft-0" in declared
 
 
 class References:
@@ -99,12 +91,11 @@ class _Reader:
     A level is one step into the value. Parts that describe the same value (`$ref`, `allOf`, `anyOf`) share its level.
     """
 
-    def __init__(self, references: References, budget: int, deepest: int, *, old: bool) -> None:
+    def __init__(self, references: References, budget: int, deepest: int) -> None:
         self.overflowed = False
         self._references = references
         self._left = budget
         self._deepest = deepest
-        self._old = old
 
     def _spend(self, wanted: int) -> int:
         """Take from the budget, and return how much was left to take."""
@@ -131,7 +122,7 @@ class _Reader:
             if isinstance(schema.get(key), str):
                 target = self._references.find(schema[key])
                 found = ANY if target is MISSING else self.read(target, level, path, cost=1)
-                return found if self._old else self._both(found, self._own(schema, level, path))
+                return self._both(found, self._own(schema, level, path))
         return self._own(schema, level, path)
 
     def _own(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
@@ -215,7 +206,7 @@ class _Reader:
         return Field(name, kind, required, kind.description, settings.get("default"), "default" in settings)
 
     def _array(self, schema: Mapping[str, Any], level: int, path: _Path) -> Type:
-        first = None if self._old else schema.get("prefixItems")
+        first = schema.get("prefixItems")
         items = schema.get("items")
         # Before 2020-12, a list under `items` meant what `prefixItems` means now.
         if isinstance(items, list):

@@ -177,7 +177,7 @@ def _typed_dict(made: str, fields: dict[str, ast.expr]) -> ast.stmt:
         return ast.ClassDef(name=made, bases=[name("TypedDict")], keywords=[], body=body, decorator_list=[])
     # Keys that are not identifiers need the call form. Its annotations are quoted, since classes may come later.
     keys: list[ast.expr | None] = [ast.Constant(key) for key in fields]
-    values = [_quoted(kind) for kind in fields.values()]
+    values: list[ast.expr] = [ast.Constant(ast.unparse(kind)) for kind in fields.values()]
     call = ast.Call(
         func=name("TypedDict"), args=[ast.Constant(made), ast.Dict(keys=keys, values=values)], keywords=[]
     )
@@ -225,10 +225,6 @@ def _of(made: str, *inner: ast.expr) -> ast.expr:
     return ast.Subscript(
         value=name(made), slice=inner[0] if len(inner) == 1 else ast.Tuple(elts=list(inner), ctx=ast.Load())
     )
-
-
-def _quoted(annotation: ast.expr) -> ast.expr:
-    return ast.Constant(ast.unparse(annotation))
 
 
 def name(made: str) -> ast.Name:

@@ -126,7 +126,7 @@ def write_types(title: str, kind: Type) -> str:
 
 def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr) -> ast.stmt:
     fields = sorted(
-        (one for one in _parameters(schema) if is_name(one.name)),
+        (one for one in fields_of(object_types(schema.input_type)) if is_name(one.name)),
         key=lambda one: one.name != schema.positional,
     )
     unnamed = int(bool(fields) and fields[0].name == schema.positional)
@@ -147,10 +147,6 @@ def _function(schema: ToolSchema, writer: AnnotationWriter, result: ast.expr) ->
         decorator_list=[],
         returns=result,
     )
-
-
-def _parameters(schema: ToolSchema) -> tuple[Field, ...]:
-    return fields_of(object_types(schema.input_type))
 
 
 def other_arguments(schema: ToolSchema) -> Type | None:
