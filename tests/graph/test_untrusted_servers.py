@@ -74,7 +74,7 @@ class Key(NamedTuple):
 
 class TestLineage:
     def flows(self, *calls: tuple[Key, Mapping[str, Any], Any]) -> set[tuple[str, str]]:
-        trails = Trails(b"s" * 32)
+        trails = Trails()
         for at, (one, arguments, result) in enumerate(calls):
             trails.see("run", one, arguments, result, began=2.0 * at, ended=2.0 * at + 1)
         return {(flow.source.tool, flow.target.tool) for flow in trails.take().counts}

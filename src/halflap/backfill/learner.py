@@ -119,7 +119,7 @@ class Learner:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._redactor = Redactor(rules.secrets) if rules.values else None
-        self._trails = Trails(rules.salt)
+        self._trails = Trails()
         self._results: Observations[ToolKey] = Observations(values=rules.values, most_bytes=_OBSERVED_BYTES)
         self._keys: dict[tuple[str | None, str], ToolKey | None] = {}
         self._clock = 0

@@ -190,8 +190,6 @@ class Learner:
     async def _learn_from(self, batch: Sequence[_Waiting]) -> None:
         if self._salt is None:
             self._salt = await self._store.salt()
-            if self._trails is not None:
-                self._trails.salt = self._salt
         if self._before_writing is not None:
             # The calls have to be recorded before they can be marked.
             await self._before_writing()

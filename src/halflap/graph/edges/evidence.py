@@ -64,15 +64,11 @@ class Catalogue:
     """How many tools return a plain value with a name."""
     things: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many tools of a server are about a thing, by the last word of its name."""
-    kinds: Counter[tuple[str, Words]] = field(default_factory=Counter)
-    """The same by the whole name, where it has several words."""
 
     def count(self, server: str, things: tuple[Words, ...], by: int) -> None:
         """Count the things that a tool is about; with -1 for `by`, those of a tool that is removed."""
         for thing in things:
             self.things[server, thing[-1]] += by
-            if thing[1:]:
-                self.kinds[server, thing] += by
 
     def has_tools_for(self, server: str, thing: Words) -> bool:
         """Return whether some tool of a server is about things of this name."""
@@ -82,16 +78,6 @@ class Catalogue:
         """Return whether a name alone is that of a thing: `status` is not, whatever `get_status` is about."""
         is_known = self.has_tools_for(server, words) or (len(words) == 1 and words[0] in PERSONS | ROLES)
         return is_known and words[-1] not in VAGUE
-
-    def differ(self, server: str, one: Words, other: Words) -> bool:
-        """Return whether the longer of two names is that of another kind of thing: a `shared line group` is not a group.
-
-        It is not where the words before it name a thing that it belongs to: the issues of a project.
-        """
-        short, long = sorted((one, other), key=len)
-        before = long[: -len(short)]
-        is_longer = bool(before) and long[-len(short) :] == short
-        return is_longer and self.kinds[server, long] > 0 and not self.is_thing(server, before)
 
     def name_weight(self, words: Words) -> float:
         """Return the confidence from an equal name alone."""
@@ -130,7 +116,7 @@ def _entities(given: Meaning, asked: Asked, catalogue: Catalogue, *, is_converte
             names_thing = own.attribute or given.is_item or catalogue.is_thing(given.server, own.words)
             asks_thing = own.attribute or wanted.attribute or catalogue.is_thing(asked.server, wanted.words)
             if names_thing and asks_thing:
-                doubt = is_converted + catalogue.differ(asked.server, own.named, wanted.named)
+                doubt = int(is_converted)
                 if wanted.attribute and not own.is_direct:
                     # If no tool is about the entity, it is a name like any other: `tracking_number`.
                     doubt += not catalogue.has_tools_for(asked.server, wanted.named)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import json
 import keyword
 import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from halflap.core.text import visible
@@ -24,8 +22,6 @@ from halflap.graph.naming.vocabulary import CONTAINERS
 if TYPE_CHECKING:
     from halflap.graph.paths import Path
 
-_DEEPEST = 30
-_LARGEST = 10**15
 _MAX_SHOWN = 80
 _MAX_NAME = 40
 _NO_LETTER = re.compile(r"[^0-9a-z]+")
@@ -102,29 +98,14 @@ def shown(text: str) -> str:
 
 
 def literal(value: Any) -> ast.expr:
-    """Write a JSON value; one that is too deep for a Python literal as JSON text."""
-    try:
-        return _literal(value, 0)
-    except RecursionError:
-        return expr("json.loads(TEXT)", TEXT=ast.Constant(json.dumps(value)))
-
-
-def _literal(value: Any, depth: int) -> ast.expr:
-    if depth > _DEEPEST:
-        raise RecursionError
+    """Write a JSON value."""
     if isinstance(value, dict):
-        keys: list[ast.expr | None] = [ast.Constant(str(name)) for name in value]
-        return ast.Dict(keys, [_literal(one, depth + 1) for one in value.values()])
-    if isinstance(value, list | tuple):
-        return ast.List([_literal(one, depth + 1) for one in value], ast.Load())
+        return ast.Dict([ast.Constant(name) for name in value], [literal(one) for one in value.values()])
+    if isinstance(value, list):
+        return ast.List([literal(one) for one in value], ast.Load())
     if isinstance(value, float) and not math.isfinite(value):
         return expr("float(TEXT)", TEXT=ast.Constant(str(value)))
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
-        # Python refuses to read or write very long decimal numbers.
-        return expr("int(TEXT, 16)", TEXT=ast.Constant(hex(value)))
-    if isinstance(value, int | float) and not isinstance(value, bool) and value < 0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
-    return ast.Constant(value if isinstance(value, str | int | float | NoneType) else str(value))
+    return ast.Constant(value)
 
 
 class Names:

@@ -1,24 +1,20 @@
 """Follow values through the calls of a run: which result held a value before it became an argument.
 
-Of a value only a keyed hash is kept, with its place, and only of the latest runs. It is Python's own SipHash, whose
-key each process draws for itself: good enough for what is never written down, at a twentieth of the cost. With
-`PYTHONHASHSEED` it has no key, and BLAKE2 with the installation's salt takes its place.
+Of a value only a hash is kept, with its place, and only of the latest runs. It is Python's own, whose key each process
+draws for itself: good enough for what is never written down.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
 from halflap.graph.lineage.counts import NO_LINEAGE, Count, Flow, Lineage
 from halflap.graph.lineage.values import SURE, Spots, telling
 
-_IS_KEYED = bool(sys.flags.hash_randomization)
 _MOST_VALUES = 20_000
 """Values remembered per run; the oldest are dropped first."""
 _MOST_RUNS = 500
@@ -73,7 +69,7 @@ def _at_home(sources: list[_Source], tool: Hashable) -> list[_Source]:
 class _Trail:
     """One run."""
 
-    values: dict[int | bytes, _Source | _Value] = field(default_factory=dict)
+    values: dict[int, _Source | _Value] = field(default_factory=dict)
     """By their keyed hashes."""
     flows: set[Flow] = field(default_factory=set)
     """The flows counted for this run."""
@@ -84,8 +80,7 @@ class _Trail:
 class Trails:
     """Follows any number of runs at a time and counts flows."""
 
-    def __init__(self, salt: bytes = b"") -> None:
-        self.salt = salt
+    def __init__(self) -> None:
         self._runs: OrderedDict[Hashable, _Trail] = OrderedDict()
         self._spots: OrderedDict[Hashable, tuple[Spots, Spots]] = OrderedDict()
         self._held = 0
@@ -200,7 +195,7 @@ class Trails:
             tells = telling(leaf)
             if not tells or len(path) > _LONGEST_PATH:
                 continue
-            sealed = self._sealed(leaf)
+            sealed = _sealed(leaf)
             value = values.get(sealed)
             if not isinstance(value, _Value):
                 # A value that is not known came from elsewhere.
@@ -222,10 +217,10 @@ class Trails:
 
     def _result(self, trail: _Trail, tool: Hashable, leaves: list[tuple[str, Any]], ended: float) -> None:
         """Remember the values of a result, except those that were arguments before."""
-        values, answer, seal = trail.values, trail.answers, self._sealed
+        values, answer = trail.values, trail.answers
         # Many items of a list have the same value.
         for path, leaf in dict.fromkeys(leaves):
-            sealed = hash(leaf) if _IS_KEYED and type(leaf) is str else seal(leaf)
+            sealed = _sealed(leaf)
             value = values.get(sealed)
             if value is None:
                 values[sealed] = (tool, answer, ended, path)
@@ -236,9 +231,7 @@ class Trails:
                 known = values[sealed] = _Value(value)
                 known.stands_in((tool, answer, ended, path))
 
-    def _sealed(self, leaf: str | int) -> int | bytes:
-        # A number and its text are different values, and the hash of a number is the number itself.
-        text = leaf if type(leaf) is str else f"\0{leaf}"
-        if _IS_KEYED:
-            return hash(text)
-        return blake2b(text.encode(errors="surrogatepass"), digest_size=8, key=self.salt[:64]).digest()
+
+def _sealed(leaf: str | int) -> int:
+    # A number and its text are different values, and the hash of a number is the number itself.
+    return hash(leaf if type(leaf) is str else f"\0{leaf}")
