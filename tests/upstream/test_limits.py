@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import time
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from halflap import Gateway
 from halflap.core.errors import ToolFailedError, UpstreamError, UpstreamLostError
 from servers.web import Handler, serving
-from support import python_server
+from support import eventually, python_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +93,51 @@ async def test_an_endless_listing_is_cut_and_the_server_stays_usable(
             assert status.state == "ready"
             assert any("32 MiB" in warning for warning in status.warnings)
             assert most // 2 <= len(gateway.snapshot.tools) <= most
+
+
+class Asking(Handler):
+    """Asks ever more questions, and accepts no answers."""
+
+    tools = ("fine",)
+    asked = 0
+
+    def do_GET(self) -> None:  # noqa: N802 -- the library's name
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        with suppress(OSError):
+            while True:
+                Asking.asked += 1
+                question = {"jsonrpc": "2.0", "id": Asking.asked, "method": "sampling/createMessage"}
+                self.wfile.write(f"data: {json.dumps(question)}\n\n".encode())
+
+    def post(self) -> None:
+        message = json.loads(body := self.body())
+        if "method" not in message:
+            time.sleep(1_000)
+        self.rfile = BytesIO(body)
+        super().post()
+
+
+async def test_a_server_with_endless_questions_that_reads_no_answers_does_not_fill_the_memory() -> None:
+    with flooding(Asking) as config:
+        async with Gateway.open(config) as gateway:
+            await gateway.refresh()
+            assert await asyncio.to_thread(eventually, lambda: Asking.asked > 20_000)
+            assert len(asyncio.all_tasks()) < 500
+
+
+async def test_endless_blank_lines_do_not_block_the_loop() -> None:
+    command = {"command": "sh", "args": ["-c", "yes '' | head -c 3000000; sleep 1000"]}
+    server = {"name": "blank", **command, "protocol": "legacy", "start_timeout_seconds": 2}
+    longest = 0.0
+    async with Gateway.open({"servers": [server]}) as gateway:
+        refreshing = asyncio.create_task(gateway.refresh())
+        while not refreshing.done():
+            before = time.process_time()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.process_time() - before)
+    assert longest < 0.5
 
 
 async def test_over_stdio_a_line_that_is_too_large_ends_the_connection_and_the_next_call_starts_anew() -> (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +26,10 @@ from halflap.core.values import CallContext
 from halflap.upstream.questions import ELICIT, ROOTS, SAMPLE, Pending, Questions
 
 if TYPE_CHECKING:
+    import contextvars
+
     from mcp.shared.dispatcher import CallOptions, DispatchContext
+    from mcp.shared.message import SessionMessage
 
     from halflap.upstream.connection import Connection
 
@@ -43,6 +46,8 @@ error that names its versions.
 jsonrpc_dispatcher._ABANDON_WRITE_TIMEOUT = 0.3  # noqa: SLF001 -- there is no setting
 """Timeout for notifying the server of a cancelled call: a server that reads nothing blocks even that."""
 _CANCEL_SECONDS = 1.0
+_MAX_HANDLED = 200
+"""Maximum number of a server's requests and notifications in progress: one that reads no answers could send ever more."""
 _MAX_ROUNDS = 10
 """How often a server may ask for input during one request."""
 _RESERVED = "io.modelcontextprotocol/"
@@ -57,17 +62,36 @@ _FOR_CLIENTS = ("notifications/message", "notifications/elicitation/complete")
 
 
 class _Dispatcher(JSONRPCDispatcher[TransportContext]):
-    """Calls `closed` when the connection ends."""
+    """Calls `closed` when the connection ends, and drops a server's messages while too many are being handled."""
 
     def __init__(self, read: Any, write: Any, closed: Callable[[], None]) -> None:
         super().__init__(read, write)
         self._on_closed = closed
+        self._handled = 0
 
     async def run(self, *args: Any, **options: Any) -> None:
         try:
             await super().run(*args, **options)
         finally:
             self._on_closed()
+
+    async def _dispatch(self, item: SessionMessage | Exception, *handlers: Any) -> None:
+        message = None if isinstance(item, Exception) else item.message
+        is_answer = not isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification)
+        if is_answer or self._handled < _MAX_HANDLED:
+            await super()._dispatch(item, *handlers)
+
+    def _spawn(
+        self, fn: Callable[..., Awaitable[Any]], *args: object, sender_ctx: contextvars.Context | None
+    ) -> None:
+        async def counted() -> None:
+            try:
+                await fn(*args)
+            finally:
+                self._handled -= 1
+
+        self._handled += 1
+        super()._spawn(counted, sender_ctx=sender_ctx)
 
 
 class Session(ClientSession):

@@ -121,6 +121,9 @@ class _Pipes:
             shown = await asyncio.to_thread(self._log.show, text, _MAX_LOGGED)
             await asyncio.to_thread(self._log.append, f"[stdout] {shown}\n".encode(errors="replace"))
             self._connection.only_noise = True
+        else:
+            # Endless blank lines would otherwise block the event loop.
+            await asyncio.sleep(0)
 
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         connection, stdin = self._connection, self._process.stdin
