@@ -287,6 +287,24 @@ bank.list_transactions bank.resolve_iban iban=transactions[].counterparty_iban
 bank.list_transactions bank.dispute_transaction transaction_id=transactions[].transaction_id
 """
 
+NEVER = """
+chat.users_list chat.conversations_history
+tracker.getComments tracker.getIssuesForSprint
+music.get_album_tracks tables.get_record
+bank.list_transactions payments.get_charge
+payments.list_charges bank.dispute_transaction
+shop.list_fulfillments shop.get_product
+wallet.get_order shop.get_order
+desk.show_organization desk.show_ticket
+desk.list_tickets chat.users_info
+calendar.acl_list calendar.events_get
+calendar.calendarList_list drive.files_get
+cluster.list_namespaces cluster.read_node
+drive.comments_list drive.permissions_delete
+tasks.getUser tasks.getTask
+"""
+"""Pairs of tools between which nobody could carry a value, though names are alike."""
+
 ROUTES = """
 payments.get_invoice email=a@b.c : list_customers list_invoices get_invoice
 payments.create_refund payment_intent=pi_1 amount=5 : create_refund

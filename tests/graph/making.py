@@ -88,13 +88,6 @@ def tool(
     return ports_of(made, seen, learned_confidence=sure)
 
 
-def between(graph: Graph, source: str, target: str) -> Edge | None:
-    """Give the edge between two tools named as `server.tool`."""
-    names = ["mcp__" + one.replace(".", "__", 1) for one in (source, target)]
-    assert all(name in graph.tools for name in names), (source, target)
-    return graph.edge(*names)
-
-
 def mappings(edge: Edge | None) -> set[tuple[str, str]]:
     """Give which place goes to which slot, as text."""
     return set() if edge is None else {(one["from"], one["to"]) for one in edge.to_json()["mappings"]}

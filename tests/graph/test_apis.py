@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph.apis import ALL, FLOWS, ROUTES
+from graph.apis import ALL, FLOWS, NEVER, ROUTES
 from halflap.graph.edges import Graph
 from halflap.graph.plan import plan, target_of
 
@@ -51,6 +51,11 @@ def wrong_plan(line: str) -> str:
 def test_the_best_links_start_at_the_right_fields() -> None:
     wrong = [one for line in lines(FLOWS) if (one := wrong_links(line))]
     assert len(lines(FLOWS)) - len(wrong) >= FEWEST_FLOWS, wrong
+
+
+def test_there_is_no_edge_where_nothing_can_be_carried() -> None:
+    edges = [GRAPH.edge(*map(full, line.split())) for line in lines(NEVER)]
+    assert not any(edges), edges
 
 
 def test_the_best_plans_are_right() -> None:
