@@ -11,7 +11,6 @@ from halflap.config import ExecutionConfig
 from halflap.core.errors import SandboxError
 from halflap.sandbox.choose import Sandbox, choose
 from halflap.sandbox.jail.jail import Jail
-from halflap.sandbox.monty import Monty
 from halflap.sandbox.sandbox import Readiness
 from sandboxing import Stage
 
@@ -44,23 +43,6 @@ def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
         return Readiness("jail", trouble=BROKEN)
 
     monkeypatch.setattr(Jail, "start", trouble)
-
-
-@pytest.mark.parametrize(
-    ("sandbox", "platform", "kinds"),
-    [
-        ("auto", "linux", [Jail, Monty]),
-        ("auto", "darwin", [Monty]),
-        ("monty", "linux", [Monty]),
-        ("hardened", "linux", [Jail]),
-        ("jail", "darwin", [Jail]),
-    ],
-)
-def test_the_named_sandbox_is_taken_or_the_best_of_the_platform(
-    sandbox: Any, platform: str, kinds: list[type]
-) -> None:
-    chosen = choose(ExecutionConfig(sandbox=sandbox), platform=platform)
-    assert [type(backend) for backend in chosen._backends] == kinds
 
 
 @pytest.mark.usefixtures("no_jail")

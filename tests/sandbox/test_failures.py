@@ -109,13 +109,6 @@ def test_no_call_can_be_made_up_by_the_name_of_another(desk: Desk) -> None:
         assert len(one.text) < 1_000
 
 
-def test_wrong_arguments_are_reported_together_and_nothing_is_sent(desk: Desk) -> None:
-    execution = desk.run("await mcp__echo__add(a='x', c=1)")
-    assert [call.outcome for call in execution.calls] == ["invalid-arguments"]
-    assert "a: expected integer" in execution.text
-    assert "b: missing" in execution.text
-
-
 def test_arguments_that_json_cannot_hold_are_a_type_error_at_the_line_of_the_call(desk: Desk) -> None:
     arguments = ["1, 2", "a={1, 2}, b=1", "a=float('nan'), b=1"]
     for one in desk.run_all(*(f"x = 1\nawait mcp__echo__add({given})" for given in arguments)):

@@ -64,10 +64,6 @@ def test_programs_run_as_plain_files_do(desk: Desk) -> None:
     assert got == expected
 
 
-def test_input_is_a_clear_error(desk: Desk) -> None:
-    assert "EOFError: input() is not available" in desk.run("x = input('Name? ')").text
-
-
 def test_a_task_that_nobody_waits_for_ends_with_the_program(desk: Desk) -> None:
     execution = desk.run(
         "import asyncio\nt = asyncio.create_task(mcp__echo__sleep(seconds=30))\nawait asyncio.sleep(0.1)\nprint('end')"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halflap.sandbox.jail.inside.syscalls import table
+from halflap.sandbox.jail.inside.seccomp import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -12,9 +11,10 @@ from halflap.sandbox.choose import Sandbox
 from halflap.sandbox.functions import ToolError
 from halflap.sandbox.jail.jail import Jail
 from halflap.sandbox.sandbox import Host, Program
+from loop_thread import LoopThread
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Mapping
 
     from halflap.config import ExecutionConfig
     from halflap.sandbox.jail.fork_server import Pool
@@ -117,18 +117,12 @@ class Visitor(Host):
         return block.get("type") == "image"
 
 
-class Keeper:
-    """A loop in a thread of its own, and the jails on it."""
+class Keeper(LoopThread):
+    """The jails for each mode, on a loop in a thread."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+        super().__init__()
         self._jails: dict[str, Sandbox] = {}
-
-    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Do something on the loop, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(90)
 
     def jail(self, mode: str) -> Sandbox:
         """Give the jail for a mode."""
@@ -163,9 +157,7 @@ class Keeper:
         """End all."""
         for jail in self._jails.values():
             self.do(jail.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self.stop()
 
 
 async def visit(jail: Sandbox, code: str, visitor: Visitor, seconds: float = 60.0) -> Got:

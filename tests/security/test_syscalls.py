@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from halflap.sandbox.jail.inside.seccomp import KILLING
 from security.attack import NUMBERS
 
 if TYPE_CHECKING:
@@ -48,6 +49,16 @@ def test_without_locks_every_such_call_is_answered(unlocked: Attacker) -> None:
     assert prizes["memory of the parent"].got is not None
 
 
+ALLOWED = {
+    "read", "write", "readv", "writev", "shutdown", "close", "lseek", "fstat", "poll", "ppoll", "select",
+    "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "munmap", "mremap",
+    "brk", "set_robust_list", "rseq", "nanosleep", "gettimeofday", "time", "times", "getrandom", "getpid",
+    "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getrusage", "getrlimit", "sysinfo",
+    "sched_yield", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "alarm",
+    "getitimer", "setitimer", "exit", "exit_group",
+}  # fmt: skip
+"""The calls that are possible whatever their arguments. Written out once more: to allow another is to change two places."""
+
 _EVERY_NUMBER = """
 allowed = []
 for number in range({first}, {last}):
@@ -65,7 +76,7 @@ _PAST_EVERY_FILTER = {335, 336}
 
 def test_no_other_number_does_anything(locked: Attacker) -> None:
     # With arguments that no call takes: one that is let through answers with an error of its own.
-    skipped = sorted({*NUMBERS.values(), *_PAST_EVERY_FILTER})
+    skipped = sorted({*(NUMBERS[name] for name in {*ALLOWED, *KILLING, "clone3"}), *_PAST_EVERY_FILTER})
     got = locked.run(_EVERY_NUMBER.format(first=0, last=600, skipped=skipped, refusals=(13,)))
     assert got.output.decode().strip() == "[]", got
 

@@ -27,7 +27,7 @@ class OrdinaryUser:
     def __init__(
         self,
         module: str = "security.warden",
-        needs: tuple[str, ...] = ("security/keeper.py",),
+        needs: tuple[str, ...] = ("security/keeper.py", "loop_thread.py"),
         packages: tuple[str, ...] = (),
     ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="halflap-user-"))

@@ -39,7 +39,8 @@ from halflap.observe import GraphSync, Knowledge, Learner
 from halflap.sandbox.check.checker import Checker
 from halflap.sandbox.check.process import Examiner
 from halflap.sandbox.choose import choose
-from halflap.sandbox.programs import Programs, Services
+from halflap.sandbox.programs import Programs
+from halflap.sandbox.run.host import Services
 from halflap.scripts import ScriptFolder, Scripts
 from halflap.store import open_store_or_memory
 

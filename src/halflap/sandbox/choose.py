@@ -13,8 +13,6 @@ from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
 
-__all__ = ["Sandbox", "choose"]
-
 
 class Backend(Protocol):
     """A way to confine programs."""

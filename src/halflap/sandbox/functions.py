@@ -14,25 +14,6 @@ from halflap.core.json_bounds import MAX_PARTS, TooManyPartsError, check_parts
 from halflap.core.text import visible
 from halflap.sandbox.media import Media, picture_of
 
-__all__ = [
-    "FILE",
-    "NOT_AWAITED",
-    "NO_FILES",
-    "NO_INPUT",
-    "PREFIXES",
-    "ToolError",
-    "define",
-    "disguise",
-    "encode",
-    "exit_text",
-    "last_shown",
-    "listed",
-    "missing_key",
-    "names_in",
-    "quoted",
-    "shorten",
-]
-
 PREFIXES: Final = ("mcp__", "script__", "dspy__")
 """How tool names begin."""
 FILE = "program.py"

@@ -10,8 +10,6 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Media", "for_model", "picture_of"]
-
 _MAX_MIME = 200
 
 

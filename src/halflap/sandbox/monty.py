@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from halflap.config import ExecutionConfig
 
-__all__ = ["MODULES", "Monty"]
-
 _GRACE_SECONDS = 1.0
 _IDLE = 2
 _MAX_RECURSION = 1_000

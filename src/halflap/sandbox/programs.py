@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from halflap.core.errors import SandboxError, UsageError
 from halflap.sandbox.functions import names_in
-from halflap.sandbox.run.host import Services
 from halflap.sandbox.run.run import Permissions, Run, blocking_mistakes, check_depth
 from halflap.sandbox.sandbox import MAX_DEPTH, Readiness
 from halflap.sandbox.turns import Turns
@@ -17,9 +16,8 @@ from halflap.sandbox.turns import Turns
 if TYPE_CHECKING:
     from halflap.core.values import CallContext, Tool
     from halflap.sandbox.check.finding import Checked
+    from halflap.sandbox.run.host import Services
     from halflap.sandbox.run.report import Execution
-
-__all__ = ["Programs", "Services"]
 
 _MAX_CODE_BYTES = 1_048_576
 _FENCED = re.compile(r"(\s*```\w*[ \t]*\n)(.*?)```\s*", re.DOTALL)

@@ -8,16 +8,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from halflap.sandbox.functions import ToolError
 
-__all__ = [
-    "MAX_DEPTH",
-    "Ending",
-    "Host",
-    "Outcome",
-    "Program",
-    "Readiness",
-    "ToolHelp",
-]
-
 MAX_DEPTH: Final = 4
 """How deep scripts and DSPy programs can call each other."""
 

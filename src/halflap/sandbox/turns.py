@@ -9,8 +9,6 @@ from weakref import WeakValueDictionary
 
 from halflap.core.errors import BusyError
 
-__all__ = ["Turns"]
-
 _ALONE = "local"
 """The principal over stdio and in Python. It has no others beside it, so no place is kept free for them."""
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from halflap.sandbox.check.process import CheckSkipped, Examiner, Orders
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-__all__ = ["PATIENT", "Room", "pid_of", "question"]
+from loop_thread import LoopThread
 
 PATIENT = Orders(seconds=20.0, cpu_seconds=20)
 """On a busy machine an examination may take its time, where time is not what the test is about."""
@@ -31,28 +25,20 @@ def question(code: str, stubs: str = "") -> dict[str, Any]:
     return {"code": code, "stubs": stubs, "traced": stubs, "records": []}
 
 
-class Room:
+class Room(LoopThread):
     """An examiner that tests can use without a loop."""
 
     def __init__(self, orders: Orders = PATIENT) -> None:
+        super().__init__()
         self._orders = orders
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> Self:
-        self._thread.start()
         self.examiner = Examiner(self._orders)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.do(self.examiner.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Do something on the loop, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        self.stop()
 
     def skipped(self, code: str, stubs: str = "") -> str:
         """Return the reason why a program is not examined; empty if it is."""

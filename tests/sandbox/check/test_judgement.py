@@ -11,7 +11,7 @@ from halflap.catalog import Snapshot
 from halflap.core.values import Tool
 from halflap.sandbox.check.inside.answer import Place
 from halflap.sandbox.check.inside.examine import examine
-from halflap.sandbox.check.inside.language_server import Diagnostic
+from halflap.sandbox.check.inside.ty import Diagnostic
 from sandbox.check.checkup import TOOLS, Checkup
 from sandbox.check.room import question
 
@@ -41,12 +41,6 @@ def test_correct_programs_one_after_the_other_are_not_refused(checkup: Checkup, 
     assert refused(checkup, "\n".join(FINE[first : first + 8])) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("code", FINE)
-def test_a_correct_program_is_not_refused(checkup: Checkup, code: str) -> None:
-    assert refused(checkup, code) == []
-
-
 def sections() -> dict[str, list[tuple[str, str, str]]]:
     """Read the mistakes: by section, the code, the rule and a part of what is said."""
     found: dict[str, list[tuple[str, str, str]]] = {}
@@ -72,19 +66,6 @@ def test_certain_mistakes_are_all_found_each_in_its_lines(checkup: Checkup, sect
             wrong.append((code, rule, [str(one) for one in here]))
         line = after
     assert wrong == []
-
-
-@pytest.mark.parametrize(
-    ("code", "rule"),
-    [
-        ("x = (", "syntax"),
-        ("return 1", "syntax"),
-        (f"# type: ignore\n{CLOSED}print(r['zebra'])", "unknown-key"),
-    ],
-    ids=["open", "return", "an override before all else"],
-)
-def test_a_program_with_one_mistake_has_that(checkup: Checkup, code: str, rule: str) -> None:
-    assert [one.rule for one in checkup.check(code).mistakes] == [rule]
 
 
 def test_a_finding_says_where_what_is_wrong_and_what_may_be_right(checkup: Checkup) -> None:
@@ -119,6 +100,7 @@ def test_a_line_that_is_overridden_is_left_alone(checkup: Checkup) -> None:
         "await mcp__shop__orders(\n    customer_id=3,  # type: ignore\n)"
     )
     assert list(checkup.check(code).mistakes) == []
+    assert checkup.check(f"# type: ignore\n{CLOSED}print(r['zebra'])").mistakes
 
 
 def test_of_a_declaration_that_was_broken_nothing_is_certain() -> None:
@@ -135,13 +117,6 @@ def test_a_rule_that_does_not_exist_yet_is_a_doubt() -> None:
     report = [Diagnostic("a-new-rule", Place(2, 1, 2, 2), "said otherwise")]
     found = examine(question(f"{CLOSED}x: int = 'a'"), lambda *_: report).findings
     assert [(one.rule, one.certain) for _, one in found] == [("a-new-rule", False)]
-
-
-def test_a_program_may_give_the_names_of_tools_another_meaning(checkup: Checkup) -> None:
-    assert checkup.check("def mcp__shop__orders(x):\n    return x\nprint(mcp__shop__orders('a'))").ok
-    assert checkup.check(
-        "async def f(mcp__shop__closed):\n    mcp__shop__closed()\n    return 1\nprint(await f(print))"
-    ).ok
 
 
 def test_the_same_program_is_examined_once(checkup: Checkup, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,14 +96,6 @@ def test_a_result_that_breaks_its_declaration_makes_it_doubtful_for_good(tmp_pat
         assert mistakes(desk) == []
 
 
-def test_gateway_check_runs_nothing(desks: Callable[..., Desk]) -> None:
-    desk = desks("on")
-    before = desk.do(desk.gateway.recent_calls(1))
-    checked = desk.do(desk.gateway.check("r = await mcp__echo__add(a=1)"))
-    assert [one.rule for one in checked.mistakes] == ["missing-argument"]
-    assert desk.do(desk.gateway.recent_calls(1)) == before
-
-
 def test_nobody_is_asked_about_a_program_that_will_not_run(desks: Callable[..., Desk]) -> None:
     desk = desks("confirming")
     assert desk.do(desk.gateway.needing_confirmation("await mcp__echo__add(a=1, b=2)"))

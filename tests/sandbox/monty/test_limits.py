@@ -120,21 +120,6 @@ def test_closing_ends_what_runs(run: Run) -> None:
 
 
 @installed
-def test_a_host_that_fails_is_not_the_programs_failure(run: Run) -> None:
-    class Failing(Stage):
-        async def call(self, name: str, arguments: object, line: int | None = None) -> Any:
-            raise ZeroDivisionError(name, arguments, line)
-
-    async def fail() -> None:
-        code = "try:\n    await mcp__shop__rows()\nexcept Exception:\n    pass"
-        async with running(code, Failing()) as (_, task, _):
-            with pytest.raises(ZeroDivisionError):
-                await task
-
-    run(fail())
-
-
-@installed
 def test_it_names_its_version_and_limits_or_what_is_wrong(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
     from halflap.schema import ToolSchema
 
-__all__ = ["call_mistakes"]
-
 _COMBINING = ("anyOf", "oneOf", "allOf", "not", "if", "dependentRequired", "dependentSchemas", "$ref")
 """With these, whether an argument fits may depend on the others."""
 _MAX_NAME = 200

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halflap.schema import ToolSchema, Type
     from halflap.schema.stub import Source, Stub
 
-__all__ = ["Checker"]
-
 logger = logging.getLogger(__name__)
 
 _CALLING = frozenset({"call_tool", "dspy", "mcp", "script"})

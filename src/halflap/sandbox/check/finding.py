@@ -9,8 +9,6 @@ from typing import get_args
 
 from halflap.core.codes import CheckCode
 
-__all__ = ["Checked", "Finding", "doubts_text", "mistakes_text"]
-
 _MOST_MISTAKES = 10
 _MOST_DOUBTS = 5
 _LONGEST_SOURCE = 200

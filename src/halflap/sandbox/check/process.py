@@ -20,8 +20,6 @@ from halflap.sandbox.turns import Turns
 if TYPE_CHECKING:
     from halflap.sandbox.jail.fork_server import ForkServer
 
-__all__ = ["CheckSkipped", "Examiner", "Orders", "find_ty", "read_answer"]
-
 _PROFILE = "halflap.sandbox.check.inside.profile"
 _LARGEST_CODE = 256 * 1024
 _LARGEST_QUESTION = 8 * 1024 * 1024

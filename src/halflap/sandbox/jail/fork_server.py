@@ -25,8 +25,6 @@ from typing import Any
 
 from halflap.sandbox.jail.protocol import FORK, KILL, ORDER
 
-__all__ = ["Child", "Exit", "ForkServer", "Pool"]
-
 _MAX_FORKS = 2_000
 """Then a fork server is replaced: all its children share one memory layout."""
 _RETRY_SECONDS = 10.0

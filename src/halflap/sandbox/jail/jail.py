@@ -14,8 +14,6 @@ from halflap.sandbox.sandbox import Ending, Host, Program, Readiness
 if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
 
-__all__ = ["Jail"]
-
 _PROFILE = "halflap.sandbox.jail.inside.child"
 _MIN_IDLE, _MAX_IDLE = 3, 8
 """How many locked processes wait for programs; more while more programs run at the same time."""

@@ -17,8 +17,6 @@ from halflap.sandbox.jail.protocol import NUMBER, MisuseError
 from halflap.sandbox.media import Media
 from halflap.sandbox.sandbox import Ending
 
-__all__ = ["read_call", "read_ending", "read_number", "read_shown", "write_value"]
-
 _MAX_PARTS_SHOWN = 1_000
 """Far more than an image or a sound has."""
 _MAX_LINE = 1_000_000

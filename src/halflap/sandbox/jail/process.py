@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.sandbox.jail.fork_server import Child, Exit
 
-__all__ = ["SandboxProcess"]
-
 _LOCK_SECONDS = 20.0
 _LAST_OUTPUT_SECONDS = 1.0
 _EXIT_SECONDS = 2.0

@@ -7,8 +7,6 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-__all__ = ["Frames", "MisuseError", "frame", "limits", "receive"]
-
 # Gateway to fork server
 ORDER: Final = struct.Struct("!cI")
 """A kind, and the number of the child."""

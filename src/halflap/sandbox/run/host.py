@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.choose import Sandbox
     from halflap.sandbox.run.report import OutputPlace
 
-__all__ = ["ProgramHost", "Services"]
-
 _TOO_MANY: OtherCode = "call-limit"
 _MAX_NAME = 1_000
 """Far longer than any tool's name; bounds the search for similar names."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.sandbox.sandbox import Ending
 
-__all__ = ["CallMade", "Execution", "Output", "OutputPlace", "calls_made", "failure_text", "report_text"]
-
 OutputPlace = Literal["stored", "memory", "off", "failed"]
 """Where whole outputs are: in the store; in memory, because the store cannot be opened; nowhere, as configured; or perhaps
 nowhere, because the store fails."""

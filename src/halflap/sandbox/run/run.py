@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halflap.config import ExecutionConfig
     from halflap.core.values import CallContext, Tool
 
-__all__ = ["Permissions", "Run", "blocking_mistakes", "check_depth"]
-
 _PROGRESS_SECONDS = 2.0
 _GRACE_SECONDS = 1.0
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Answer", "Argument", "Place", "ToolCall", "Verdict", "lines_of"]
-
 
 def lines_of(code: str) -> list[str]:
     """Return the lines of a program as Python counts them: a form feed or another odd separator ends none."""

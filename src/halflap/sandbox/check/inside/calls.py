@@ -13,8 +13,6 @@ from halflap.sandbox.check.inside.answer import Argument, Place, ToolCall
 from halflap.sandbox.check.inside.tree import Tree, is_text
 from halflap.sandbox.functions import PREFIXES
 
-__all__ = ["ignored_calls", "iterated_results", "tool_calls", "unbound_names"]
-
 _BY_TEXT = "call_tool"
 _CONDITIONAL = (
     ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.While, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda,

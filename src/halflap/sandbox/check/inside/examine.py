@@ -17,9 +17,7 @@ from halflap.sandbox.check.inside.rewrite import DECLARATIONS, as_plain_function
 from halflap.sandbox.check.inside.tree import Tree
 
 if TYPE_CHECKING:
-    from halflap.sandbox.check.inside.language_server import Diagnostic
-
-__all__ = ["examine"]
+    from halflap.sandbox.check.inside.ty import Diagnostic
 
 _NAME = "program.py"
 _SYNTAX = "invalid-syntax"

@@ -7,8 +7,6 @@ from functools import cached_property
 
 from halflap.sandbox.check.inside.tree import FUNCTIONS, Tree, is_text
 
-__all__ = ["Guards"]
-
 _MERGING = frozenset({"update", "setdefault", "__setitem__", "__ior__"})
 _ADDING = frozenset({"append", "appendleft", "extend", "extendleft", "insert"})
 _MAKING = frozenset({
@@ -28,7 +26,7 @@ class Guards:
 
     @cached_property
     def mentioned(self) -> set[str]:
-        """The texts in the program that may be keys which it adds or looks for, and not only reads, prints or compares."""
+        """The texts in the program that may be keys which it adds or looks for, and not only reads or prints."""
         found: set[str] = set()
         for node in self._tree.nodes:
             match node:
@@ -42,10 +40,8 @@ class Guards:
     def _is_read(self, node: ast.Constant) -> bool:
         parent = self._tree.parents[node]
         match parent:
-            case ast.Subscript(ctx=ast.Load()) | ast.FormattedValue() | ast.JoinedStr() | ast.keyword():
+            case ast.Subscript(ctx=ast.Load()):
                 return True
-            case ast.Compare(ops=operators):
-                return all(isinstance(one, ast.Eq | ast.NotEq) for one in operators)
             case ast.Dict():
                 # In a new dict the key says nothing about the value that is read; merged into another, it does.
                 return not isinstance(self._tree.parents[parent], ast.Call | ast.BinOp | ast.AugAssign)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.answer import Place
     from halflap.sandbox.check.inside.rewrite import Edits, Rewritten
 
-__all__ = ["Probes", "Types"]
-
 _MAX_PROBES = 2_000
 _DECLARATIONS = """
 from typing import assert_type as assert_type

@@ -18,13 +18,10 @@ from typing import Any, NoReturn
 
 from halflap.sandbox.check.inside.answer import Answer, Place
 from halflap.sandbox.check.inside.examine import examine
-from halflap.sandbox.check.inside.language_server import Diagnostic, LanguageServer, TyFailedError
-from halflap.sandbox.check.inside.toolchain import Toolchain
+from halflap.sandbox.check.inside.ty import Diagnostic, LanguageServer, Toolchain, TyFailedError
 from halflap.sandbox.jail.inside import locks, seccomp, server
 from halflap.sandbox.jail.inside.seccomp import EVERY, PROGRAMS, Check, Rules
 from halflap.sandbox.jail.protocol import Frames, frame, receive
-
-__all__ = ["ANSWER", "QUESTION", "TY", "Profile"]
 
 QUESTION, ANSWER = b"Q", b"A"
 """What is to be examined, and what was found: JSON."""

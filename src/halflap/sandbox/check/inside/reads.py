@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halflap.sandbox.check.inside.probes import Probes, Types
     from halflap.sandbox.check.inside.tree import Tree
 
-__all__ = ["AWAITABLE", "COROUTINE", "Reads", "Record", "not_awaited"]
-
 COROUTINE: Types = ("Coroutine[Any, Any, Any]",)
 AWAITABLE: Types = ("Awaitable[Any]",)
 _OBJECT: Types = ("HalflapObject",)
@@ -79,23 +77,18 @@ class Reads:
     def verdict(self, node: ast.AST) -> Verdict | None:
         """Return the certain mistake in a read, or in a value that has to be awaited first."""
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
-            # A task can be given attributes; a coroutine cannot. An item of a container may have been awaited since.
-            types = COROUTINE if isinstance(node, ast.Attribute) else AWAITABLE
-            is_unawaited = not isinstance(node.value, ast.Subscript) and self._probes.all_are(
-                node.value, types
-            )
-            judged = self._judge(node, *self._members(node.value))
-            found = not_awaited(self._tree, node.value) if is_unawaited else judged
+            # An item of a container may have been awaited since.
+            is_item = isinstance(node.value, ast.Subscript)
+            if not is_item and self._probes.all_are(node.value, COROUTINE):
+                found: Verdict | None = not_awaited(self._tree, node.value)
+            else:
+                found = self._judge(node, *self._members(node.value))
             is_excused = self._guards.may_be_changed(node) or self._guards.is_guarded(node)
             return None if is_excused else found
         parent = self._tree.parents.get(node)
         is_value = isinstance(node, ast.Name) and not isinstance(parent, ast.Attribute)
         is_call = isinstance(node, ast.Call) and isinstance(parent, _NEEDING_A_VALUE)
-        if (
-            isinstance(node, ast.Name | ast.Call)
-            and (is_value or is_call)
-            and self._probes.all_are(node, AWAITABLE)
-        ):
+        if isinstance(node, ast.expr) and (is_value or is_call) and self._probes.all_are(node, AWAITABLE):
             return not_awaited(self._tree, node)
         return None
 
@@ -179,15 +172,14 @@ def not_awaited(tree: Tree, value: ast.expr) -> Verdict:
     bound = tree.only_binding(value)
     call = bound.value if bound and isinstance(bound.value, ast.Call) else value
     if not isinstance(call, ast.Call):
-        wrong = f"Missing `await` before {_code(value)}: the call is never made."
+        wrong = f"Missing `await` before {_code(value)}."
         return Verdict(True, "not-awaited", wrong, "Write `await` before the call that it comes from.")
     called, part = f"{_source(call.func) or '…'}(…)", _awaited_part(tree, call)
     if part:
         wrong = f"`await` applies to all of `{called}{part}`, but only the call can be awaited."
         return Verdict(True, "not-awaited", wrong, f"Write `(await {called}){part}`.")
     place = "" if call is value else f" in line {call.lineno}"
-    is_started = called.startswith("asyncio.")
-    wrong = f"Missing `await` before `{called}`{place}: {'there is no result yet' if is_started else 'the call is never made'}."
+    wrong = f"Missing `await` before `{called}`{place}."
     right = f"Write `await {called}`."
     function = tree.function_around(call)
     if isinstance(function, ast.FunctionDef):

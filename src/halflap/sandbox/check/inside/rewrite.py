@@ -14,8 +14,6 @@ from halflap.sandbox.check.inside.tree import Positions, Tree
 if TYPE_CHECKING:
     from halflap.sandbox.check.inside.answer import Place
 
-__all__ = ["DECLARATIONS", "Edits", "Rewritten", "as_plain_functions", "rewrite"]
-
 DECLARATIONS = """
 from collections.abc import Coroutine
 from typing import TypeVar

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, TypeGuard
 from halflap.sandbox.check.inside.answer import Place, lines_of
 from halflap.sandbox.functions import PREFIXES
 
-__all__ = ["FUNCTIONS", "Positions", "Tree", "is_text"]
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 

@@ -20,8 +20,6 @@ from halflap.sandbox.media import Media
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["Channel", "Console"]
-
 _MAX_NAME = 200
 
 

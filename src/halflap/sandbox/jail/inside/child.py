@@ -15,8 +15,6 @@ from halflap.sandbox.jail.inside import library, locks, program, seccomp, server
 from halflap.sandbox.jail.inside.channel import Channel
 from halflap.sandbox.jail.protocol import BROKEN, READY
 
-__all__ = ["Profile"]
-
 _DESCRIPTOR = 3
 """The only open descriptor of a program: its channel."""
 _OPEN_FILES = 32

@@ -27,8 +27,6 @@ from halflap.sandbox.functions import (
 )
 from halflap.sandbox.media import Media
 
-__all__ = ["describe", "show_source"]
-
 _MAX_EXCERPT = 80
 _MAX_FRAMES = 1_000
 _HINTS: list[tuple[type[BaseException], str, str]] = [

@@ -23,8 +23,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["preload", "show_figures"]
-
 _LEFT_OUT = frozenset(
     {
         # Network and mail.

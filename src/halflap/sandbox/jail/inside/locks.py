@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from halflap.sandbox.jail.inside.syscalls import table
+from halflap.sandbox.jail.inside.seccomp import table
 
 EXECUTE, WRITE, READ, LIST, MAKE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
 """Landlock's rights over files: run, write, read; over folders: list, make plain files in."""

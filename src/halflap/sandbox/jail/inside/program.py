@@ -27,8 +27,6 @@ from halflap.sandbox.jail.inside.failure import describe, show_source
 from halflap.sandbox.jail.inside.library import show_figures
 from halflap.sandbox.media import Media, for_model
 
-__all__ = ["prepare", "run", "warm_up"]
-
 _WARM_UP = """\
 import asyncio, json
 

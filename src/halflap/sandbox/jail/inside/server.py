@@ -31,8 +31,6 @@ from typing import Any, NoReturn
 
 from halflap.sandbox.jail.protocol import KILL, ORDER
 
-__all__ = ["Profile", "main"]
-
 
 class Profile:
     """What children of one kind do, and how they are locked."""
