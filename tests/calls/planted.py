@@ -62,7 +62,7 @@ _BY_PREFIX = words(
     dapi<h32> HRKU-AA<u58> ATATT3xFfGF0<u170>=<U8> sk.eyJ1Ijoi<u60>.<u22> pcsk_<A5>_<A63> tskey-auth-<A16>-<A32>
     <A14>.atlasv1.<A67> NRAK-<U27> EAACEdEose0cBA<A150> AGE-SECRET-KEY-1<U58> xai-<A80> PMAK-<h24>-<h34> sl.u.<u140>
     vercel_blob_rw_<A16>_<A32> ctx7sk-<h8>-<h4>-4<h3>-a<h3>-<h12> mdb_sa_sk_<u40> pylf_v1_eu_<A43> pk_<d8>_<U32> m0-<A40>
-    <h8>-<h4>-4<h3>-a<h3>-<h12>:<h32> <h36>NRAL 00D<A12>!<A96> <h32>.<A16> https://hook.eu1.make.com/<A32> oy2<A43>
+    <h8>-<h4>-4<h3>-a<h3>-<h12>:fx <h36>NRAL 00D<A12>!<A96> <h32>.<A16> https://hook.eu1.make.com/<A32> oy2<A43>
     pscale_tkn_<u43> <A3>8Q~<A34> <A52>JQQJ99<U10>AC<A14> eyJhbGciOiJIUzI1NiJ9.eyJ<u45>.<u43>
 """
 )
