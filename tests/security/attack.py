@@ -36,7 +36,7 @@ HOST = json.loads({host!r})
 NR = json.loads({numbers!r})
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = libc.mmap.restype = ctypes.c_long
-# Kept, for it would close the channel when it goes.
+# Kept, because the channel is closed with it.
 channel = sys.channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
 INT = ctypes.c_int
 buffer = ctypes.create_string_buffer
@@ -115,7 +115,7 @@ for name, code in json.loads({probes!r}).items():
         told = {{"refused": type(error).__name__, "errno": getattr(error, "errno", None)}}
     print(json.dumps({{"name": name}} | told), flush=True)
 """
-"""Runs probes, which are expressions, one after the other. One that is refused raises one of these; others are mistakes."""
+"""Evaluates probes one after the other. A refused one raises one of these exceptions; any other is a bug in the probe."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Prize:
 
     @property
     def was_refused(self) -> bool:
-        """Whether it was attempted, got nothing, and lived."""
+        """Whether the attempt failed, and the program continued."""
         return self.got is None and self.refused is not None
 
 
@@ -174,14 +174,13 @@ class Attacker:
         self.loot = loot
 
     def source(self, code: str) -> str:
-        """Return a program with what every attack needs before it."""
         return _BEFORE.format(host=json.dumps(self.loot.known), numbers=json.dumps(NUMBERS)) + code
 
     def run(self, code: str) -> Got:
         return self._run(self.source(code))
 
     def attack(self, probes: Mapping[str, str]) -> dict[str, Prize]:
-        """Run probes in one program; after one that kills it, the others have got nothing."""
+        """Run probes in one program; those after one that kills it get nothing."""
         got = self.run(_RUN.format(probes=json.dumps(dict(probes))))
         ending = f"{got.outcome} {got.error}".strip()
         prizes = {name: Prize(ending=ending) for name in probes}

@@ -27,7 +27,6 @@ _AS_USER = [f"{mode}-as-user" for mode in LOCKED]
 
 @pytest.fixture(scope="session")
 def keeper() -> Iterator[Keeper]:
-    """Keep one fork server per mode as long as the tests run."""
     keeper = Keeper()
     yield keeper
     keeper.close()
@@ -50,7 +49,7 @@ def loot() -> Iterator[Loot]:
 
 
 _EVERY_TIME = ("all-layers", "seccomp-alone-as-user")
-"""The most and the least that can stand in the way; what is between runs with `make test-all`."""
+"""The strongest and the weakest mode; `make test-all` runs those in between."""
 
 
 def _modes() -> list[object]:

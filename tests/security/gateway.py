@@ -1,4 +1,4 @@
-"""A gateway to be killed: runs a program that does not end, and says when it runs."""
+"""A gateway to be killed: prints `running` once its endless program does."""
 
 from __future__ import annotations
 

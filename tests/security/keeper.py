@@ -1,4 +1,4 @@
-"""Keeps a jail for each mode, each with its fork server, and runs attacks in them. Needs nothing but Halflap."""
+"""Runs attacks in a jail for each mode. Uses nothing of the tests, because an ordinary user runs it as well."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 
 def new_jail(mode: str, **settings: Any) -> Sandbox:
-    """Make a jail; an ordinary user in these tests has no pydantic to make a configuration with."""
+    """Return a jail with some layers switched off."""
     given = _ANY | (LOCKED | OTHERS)[mode] | settings
     layers = {name: given.pop(name) for name in _UNLOCKED if name in given}
     return Sandbox(Jail(cast("ExecutionConfig", SimpleNamespace(**given)), **layers))
@@ -56,7 +56,7 @@ def pool_of(jail: Sandbox) -> Pool:
 
 
 def server_of(jail: Sandbox) -> int:
-    """Return the process that starts the fork server of a jail."""
+    """Return the pid of the process that starts the fork server of a jail."""
     server = pool_of(jail).server
     assert server is not None
     assert server._process is not None
@@ -69,19 +69,19 @@ class Got:
 
     outcome: str
     error: str = ""
-    """The traceback, or what else ended it."""
+    """The traceback, or why else it ended."""
     output: bytes = b""
     calls: list[Any] = field(default_factory=list)
     shown: list[Any] = field(default_factory=list)
 
     @property
     def exception(self) -> str:
-        """The exception that ended it, by its name."""
+        """The name of the exception that ended it."""
         return self.error.rstrip("\n").rpartition("\n")[2].partition(":")[0]
 
 
 class Visitor(Host):
-    """A `Host` that gives nothing away, and notes what it is asked."""
+    """A `Host` that records what it is asked."""
 
     def __init__(self, most_output: int = MEGABYTE) -> None:
         self._most = most_output
@@ -90,7 +90,7 @@ class Visitor(Host):
         self.shown: list[Any] = []
 
     async def call(self, name: str, arguments: Mapping[str, Any], line: int | None = None) -> Any:
-        """Echo; but `wait` never answers, `refuse` does not want to, `large` gives much, `deep` what nests deeply."""
+        """Echo the arguments, unless the name is one of these."""
         del line
         self.calls.append((name, arguments))
         if name == "wait":
@@ -125,23 +125,20 @@ class Keeper(LoopThread):
         self._jails: dict[str, Sandbox] = {}
 
     def jail(self, mode: str) -> Sandbox:
-        """Give the jail for a mode."""
         if mode not in self._jails:
             self._jails[mode] = new_jail(mode)
         return self._jails[mode]
 
     def readiness(self, mode: str) -> Readiness:
-        """Say what holds programs in a mode."""
         readiness: Readiness = self.do(self.jail(mode).ready())
         return readiness
 
     def run(self, mode: str, code: str, *, most_output: int = MEGABYTE, seconds: float = 60.0) -> Got:
-        """Run a program; one that takes too long is ended, with the outcome `timeout`."""
+        """Run a program; one that takes too long has the outcome `timeout`."""
         got: Got = self.do(visit(self.jail(mode), code, Visitor(most_output), seconds))
         return got
 
     def run_all(self, mode: str, codes: Mapping[str, str], *, most_output: int = MEGABYTE) -> dict[str, Got]:
-        """Run programs side by side, a few at a time."""
         places = asyncio.Semaphore(4)
 
         async def one(code: str) -> Got:
@@ -154,15 +151,13 @@ class Keeper(LoopThread):
         return dict(zip(codes, self.do(every()), strict=True))
 
     def close(self) -> None:
-        """End all."""
         for jail in self._jails.values():
             self.do(jail.close())
         self.stop()
 
 
 async def visit(jail: Sandbox, code: str, visitor: Visitor, seconds: float = 60.0) -> Got:
-    """Run a program with a host, and say all that came of it."""
-    # A machine that is busy takes its time to start, and that is not the program's.
+    # Starting does not count as the program's time.
     await jail.ready()
     try:
         async with asyncio.timeout(seconds):

@@ -1,9 +1,5 @@
-"""What a hostile ty would try, each as a function: run in place of ty, it reports what it got as diagnostics.
+"""What a hostile ty would try. Run in place of ty, it reports what it got as diagnostics, with a few standard modules only."""
 
-Runs in the process that the attack is about, so it needs nothing but a few modules of the standard library.
-"""
-
-# It prints what it got, and has no more of the library than it needs.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH123, PTH208, PTH211, T201
 
 from __future__ import annotations
@@ -97,7 +93,7 @@ READING: dict[str, Attempt] = {
     "read the gateway's command line": lambda: read(f"/proc/{HOST['gateway']}/cmdline"),
     "read its own command line": lambda: read("/proc/self/cmdline"),
 }
-"""What only Landlock or namespaces keep from it: the files of the machine that every user may read."""
+"""Files that every user may read: only Landlock or namespaces protect them."""
 
 REACHING: dict[str, Attempt] = {
     "read a file of the gateway's user": lambda: read(HOST["folder"] + "/private"),

@@ -33,7 +33,7 @@ print(json.dumps([sys.base_prefix, files, sorted(libraries - set(files))]))
 
 @dataclass(frozen=True)
 class Seen:
-    """What the probe told of where it was, and what it got there."""
+    """What the probe reported about its process, and what it got."""
 
     facts: dict[str, Any]
     got: dict[str, str]
@@ -41,7 +41,6 @@ class Seen:
 
 
 def seen(told: dict[str, str]) -> Seen:
-    """Read what the probe said, by rule."""
     return Seen(
         json.loads(told["facts"]),
         {name: said for name, said in told.items() if said.startswith("got")},
@@ -50,7 +49,7 @@ def seen(told: dict[str, str]) -> Seen:
 
 
 class StandIn:
-    """An interpreter with as little as the probe needs."""
+    """An interpreter with only what the probe needs."""
 
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="halflap-stand-in-"))
@@ -68,11 +67,11 @@ class StandIn:
         self._python.parent.mkdir()
         shutil.copy(os.path.realpath(sys.executable), self._python)
         for library in libraries:
-            # Asked for by its name with the first number alone.
+            # It is looked up with the first number only.
             short = re.sub(r"(\.so\.\d+).*", r"\1", Path(library).name)
             shutil.copy(library, self.home / "lib" / short)
             shutil.copy(library, self.home / "lib")
-        # Started through the loader, for it may be built to find its library where not every user can look.
+        # Started through the loader, because its library may be in a folder that not every user can read.
         self._loader = next(library for library in libraries if Path(library).name.startswith("ld-"))
         # By this folder the interpreter knows that the library is here.
         (self.home / "lib" / name / "lib-dynload").mkdir(exist_ok=True)
@@ -91,13 +90,12 @@ class StandIn:
         )  # fmt: skip
 
     def attack(self, attacks: str, loot: Loot, **switches: bool) -> Seen:
-        """Have it examine a program, and read what it says of what it got."""
         with Room(self.orders(attacks, loot, **switches)) as room:
             told = {one.rule: one.message for one in room.diagnostics("x = 1")}
         return seen(told)
 
     def ending(self, attacks: str, loot: Loot, **switches: bool) -> str:
-        """Say how it ended, if it did not end well."""
+        """Return why it ended; empty if it did not fail."""
         with Room(self.orders(attacks, loot, **switches)) as room:
             return room.skipped("x = 1")
 

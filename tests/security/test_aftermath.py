@@ -47,7 +47,7 @@ _MODES = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
-    """Compare processes and descriptors before and after. Who loses its parent becomes ours, and is seen."""
+    """Compare processes and descriptors before and after. Orphans become our children, so they are seen."""
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = _own_children(), _settled_descriptors()
@@ -59,7 +59,7 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def _settled_descriptors() -> int:
-    """Count descriptors when the jails that other tests share have their next children ready."""
+    """Count descriptors once the jails that other tests share have their next children ready."""
     count = -1
     while count != open_descriptors():
         count = open_descriptors()

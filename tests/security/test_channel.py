@@ -188,7 +188,7 @@ def test_a_mistake_of_the_host_is_raised_in_the_gateway(forger: Attacker) -> Non
 
 
 class _Flooded(Visitor):
-    """A host that counts the frames that come without anybody else having a turn."""
+    """A host that counts the frames between two turns of others."""
 
     in_a_row = most_in_a_row = 0
 
@@ -199,7 +199,7 @@ class _Flooded(Visitor):
 
 
 async def _with_others(keeper: Keeper, code: str, visitor: _Flooded) -> Got:
-    """Run a program while somebody else wants a turn all the time."""
+    """Run a program while something else always wants a turn."""
     jail = keeper.jail("all-layers")
     await jail.ready()
     running: asyncio.Task[Got] = asyncio.create_task(visit(jail, code, visitor))
@@ -211,5 +211,5 @@ async def _with_others(keeper: Keeper, code: str, visitor: _Flooded) -> Got:
 
 @pytest.fixture
 def forger(keeper: Keeper, unlocked: Attacker) -> Attacker:
-    """An attacker behind all locks: on the channel they make no difference."""
+    """An attacker behind all locks, which make no difference to the channel."""
     return type(unlocked)(lambda code: keeper.run("all-layers", code), unlocked.loot)

@@ -1,4 +1,4 @@
-"""What a ty that a program has taken over could reach: nothing outside its folder, and nothing written in it."""
+"""What a ty that a program took over could reach: nothing outside its folder, and it can't write there."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def stand_in(loot: Loot) -> Iterator[StandIn]:
     ],
 )
 def reached(request: SubRequest, stand_in: StandIn, loot: Loot) -> tuple[str, Seen]:
-    """A mode with seccomp and whatever else, and what is reached in it."""
+    """A mode, and what is reached in it."""
     return request.param, stand_in.attack("everything", loot, **MODES[request.param])
 
 
@@ -144,22 +144,12 @@ def test_ty_itself_works_in_every_mode_and_the_mode_is_told(mode: str) -> None:
 # An ordinary user's gateway ----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def user() -> Iterator[OrdinaryUser]:
-    if os.getuid() != 0:
-        pytest.skip("the tests run as an ordinary user already: the other tests are as that user")
-    packages = ("pydantic", "annotated_types", "typing_extensions", "typing_inspection")
-    made = OrdinaryUser("security.inspector", needs=(), packages=packages)
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize(
     "mode", [pytest.param(mode, marks=[] if mode == "all-layers" else pytest.mark.slow) for mode in MODES]
 )
-def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser) -> None:
-    orders = asdict(PATIENT) | MODES[mode] | {"command": (user.lend(find_ty()), "server")}
-    answer = user.ask({"orders": orders, "code": "x: int = 'a'"})
+def test_an_ordinary_users_ty_works_in_every_mode(mode: str, ordinary_user: OrdinaryUser) -> None:
+    orders = asdict(PATIENT) | MODES[mode] | {"command": (ordinary_user.lend(find_ty()), "server")}
+    answer = ordinary_user.ask({"orders": orders, "code": "x: int = 'a'"})
     assert [one["rule"] for one in answer.get("diagnostics", [])] == ["invalid-assignment"], answer
     assert {name for name, why in answer["missing"].items() if why == "switched off"} == set(MODES[mode])
 
@@ -177,10 +167,10 @@ def test_an_ordinary_users_ty_works_in_every_mode(mode: str, user: OrdinaryUser)
     ],
 )
 def test_what_an_ordinary_users_ty_reaches(
-    mode: str, got: set[str], user: OrdinaryUser, stand_in: StandIn, loot: Loot
+    mode: str, got: set[str], ordinary_user: OrdinaryUser, stand_in: StandIn, loot: Loot
 ) -> None:
     orders = asdict(stand_in.orders("everything", loot, **MODES[mode]))
-    answer = user.ask({"orders": orders, "code": "x = 1"})
+    answer = ordinary_user.ask({"orders": orders, "code": "x = 1"})
     told = {one["rule"]: one["message"] for one in answer.get("diagnostics", [])}
     assert "facts" in told, answer
     assert set(seen(told).got) == got

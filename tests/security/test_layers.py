@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 async def _statuses(jail: Sandbox) -> list[dict[str, str]]:
-    """Return what the kernel says of a program that runs, and of the children that wait for the next ones."""
+    """Return the kernel's status of a running program, and of the children that wait for the next ones."""
     running = asyncio.create_task(visit(jail, "await call_tool('wait')", visitor := Visitor()))
     while not visitor.calls:
         await asyncio.sleep(0.01)
@@ -47,7 +47,7 @@ async def _statuses(jail: Sandbox) -> list[dict[str, str]]:
 
 
 def _of_leaves(server: int) -> list[dict[str, str]]:
-    """Return the status of each process below one that has none below it: the children, and not the fork server."""
+    """Return the status of each descendant without children, so not of the fork server."""
     found = []
     for pid in children_of(server):
         if not children_of(pid):

@@ -70,7 +70,7 @@ def _program(words: list[str]) -> str:
 
 
 def _search(keeper: Keeper, words: list[str], before: str = "", mode: str = "roomy") -> list[int]:
-    """Say how often words are found in the memory of the next program."""
+    """Count words in the memory of the next program."""
     got = keeper.run(mode, before + _program(words))
     assert got.outcome == "ok", got
     pages, found = json.loads(got.output.splitlines()[-1])
