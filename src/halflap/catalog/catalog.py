@@ -67,7 +67,7 @@ class Servers(Protocol):
 class OwnSource(ToolSource, Protocol):
     """A source of tools that needs no server: saved scripts, DSPy programs."""
 
-    async def look(self) -> Mapping[str, HalflapError]:
+    async def reread(self) -> Mapping[str, HalflapError]:
         """Read it again. Return the tools that cannot be called, with the reasons."""
 
 
@@ -223,17 +223,17 @@ class Catalog:
         """Add one of Halflap's own sources of tools. It is read again for every question."""
         self.own[source.name] = source
 
-    async def look(self) -> None:
+    async def reread(self) -> None:
         """Read Halflap's own sources again."""
         for source in self.own.values():
-            await source.look()
+            await source.reread()
 
     async def ensure_listed(self, wait_seconds: float = FIRST_LISTING_SECONDS) -> None:
         """List the servers that were never listed, and wait for them.
 
         The wait is measured from the request, so a server that hangs delays only the first caller.
         """
-        await self.look()
+        await self.reread()
         loop, until = asyncio.get_running_loop(), 0.0
         pending: set[asyncio.Task[None]] = set()
         for name in self.configured:
@@ -242,7 +242,7 @@ class Catalog:
                 self._refresh_stale and self._is_older(name, self._config.ttl.list_seconds)
             ):
                 continue
-            task = self.ask(name)
+            task = self.relist(name)
             if not (has_failed or is_listed):
                 pending.add(task)
                 until = max(until, self._asked_at[name] + wait_seconds)
@@ -259,7 +259,7 @@ class Catalog:
         """List the servers that were never listed, without waiting."""
         for name in self.configured:
             if name not in self._rows:
-                self.ask(name)
+                self.relist(name)
 
     async def refresh(self, server: str | None) -> Changes:
         """List one server or all of them again, and return what was added, removed and changed."""
@@ -270,8 +270,8 @@ class Catalog:
                 raise ServerNotFoundError(server, tuple(self.configured))
             names = [server]
         for name in self.own.keys() & names:
-            await self.own[name].look()
-        if asked := [self.ask(name) for name in names if name not in self.own]:
+            await self.own[name].reread()
+        if asked := [self.relist(name) for name in names if name not in self.own]:
             await asyncio.wait(asked)
         if server is not None and server in self._failures:
             raise UpstreamError(server, self._failures[server])
@@ -280,7 +280,7 @@ class Catalog:
     async def find(self, name: str) -> Tool:
         """Return the tool of this name. If it is unknown, list the servers that it may belong to again before raising."""
         for own, source in self.own.items():
-            if name.startswith(namespaced(own, "")) and name in (broken := await source.look()):
+            if name.startswith(namespaced(own, "")) and name in (broken := await source.reread()):
                 raise broken[name]
         if name not in self.snapshot.tools:
             await self._recheck(
@@ -299,7 +299,7 @@ class Catalog:
         for server in servers:
             if now - self._rechecked_at.get(server, -RECHECK_SECONDS) >= RECHECK_SECONDS:
                 self._rechecked_at[server] = now
-                asked.append(self.ask(server))
+                asked.append(self.relist(server))
             elif (task := self._tasks.get(server)) is not None and not task.done():
                 asked.append(task)
         if asked:
@@ -312,7 +312,7 @@ class Catalog:
         # Our own sources' files are checked for every question.
         is_stale = tool.server not in OWN and self._is_older(tool.server, ttl)
         if is_stale and self._refresh_stale:
-            self.ask(tool.server)
+            self.relist(tool.server)
         return is_stale
 
     def _is_older(self, server: str, ttl: float) -> bool:
@@ -342,7 +342,7 @@ class Catalog:
         """Return the servers whose tools may be unknown, with the reasons: unavailable and disabled ones."""
         return self._disabled | self.unavailable()
 
-    def ask(self, server: str) -> asyncio.Task[None]:
+    def relist(self, server: str) -> asyncio.Task[None]:
         """Request a server's tools, or join the request under way."""
         task = self._tasks.get(server)
         if task is None or task.done():

@@ -105,7 +105,7 @@ class Listing:
     server_info: str | None = None
     ttl_seconds: float | None = None
     warnings: tuple[str, ...] = ()
-    again: tuple[Mapping[str, Any], ...] = ()
+    repeated: tuple[Mapping[str, Any], ...] = ()
     """Definitions that repeat an earlier name; they cannot be called."""
 
 

@@ -60,7 +60,7 @@ class DspyPrograms:
 
     # Which programs there are -------------------------------------------------------------------------
 
-    async def look(self) -> dict[str, HalflapError]:
+    async def reread(self) -> dict[str, HalflapError]:
         """Load new programs and forget removed ones; return the tools that cannot be called, and why."""
         async with self._lock:
             saved = await asyncio.to_thread(self.library.read)
@@ -90,12 +90,12 @@ class DspyPrograms:
         return Listing(DSPY, tuple(program.definition() for program in self._loaded.values()))
 
     async def list(self) -> Listing:
-        await self.look()
+        await self.reread()
         return self._listing()
 
     async def usable(self, principal: str = "local") -> tuple[dict[str, SavedProgram], dict[str, str]]:
         """Return the programs that can be executed, and why others, or changes of them, cannot be used."""
-        await self.look()
+        await self.reread()
         loaded = {name: one for name, one in self._loaded.items() if self._exists(name, principal)}
         broken = {
             name: f"{reason}{self._still(name)}"
@@ -109,7 +109,7 @@ class DspyPrograms:
         return self.names(Tool(f"{_PREFIX}{name}", DSPY, name, "", {}), principal)
 
     async def find(self, name: str, principal: str = "local") -> SavedProgram:
-        await self.look()
+        await self.reread()
         return self._found(name, self._loaded, principal)
 
     def _found(self, name: str, programs: Mapping[str, SavedProgram], principal: str) -> SavedProgram:
@@ -132,7 +132,7 @@ class DspyPrograms:
 
     async def reload(self, name: str, principal: str = "local") -> SavedProgram:
         """Read a program again; if it is valid, it replaces the one in use."""
-        await self.look()
+        await self.reread()
         read = self._found(name, self._saved.valid, principal)
         async with self._lock:
             program = SavedProgram(read.spec, read.source_hash)

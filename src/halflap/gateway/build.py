@@ -224,7 +224,7 @@ class Parts:
             await self.learned.drop_values()
         self.retention.start()
         self.recorder.start()
-        await self.catalog.look()
+        await self.catalog.reread()
 
     async def close(self) -> None:
         """Close the parts; each may still write to those closed after it."""

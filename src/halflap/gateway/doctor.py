@@ -152,7 +152,7 @@ class Doctor:
         waiting: dict[asyncio.Future[Any], str] = {
             asyncio.ensure_future(
                 asyncio.wait(
-                    [self.catalog.ask(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
+                    [self.catalog.relist(one.name)], timeout=one.start_timeout_seconds + _BEYOND_START_SECONDS
                 )
             ): one.name
             for one in self.config.servers

@@ -223,7 +223,7 @@ class Gateway:
         """Return the programs part, after reloading the scripts and DSPy programs that the code may name."""
         parts = await self.prepare()
         if any(f"{own}__" in code for own in OWN):
-            await parts.catalog.look()
+            await parts.catalog.reread()
         return parts.programs
 
     @property

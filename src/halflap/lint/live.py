@@ -78,7 +78,7 @@ class Linter:
             for name, own in tools.items():
                 if (listing := listings.get(name)) is not None:
                     by_original = {tool.original_name: evidence[tool.name] for tool in own}
-                    read.append(server_of(name, [*listing.tools, *listing.again], by_original))
+                    read.append(server_of(name, [*listing.tools, *listing.repeated], by_original))
                 elif own:
                     read.append(LintServer(name, tuple(LintTool(tool, evidence[tool.name]) for tool in own)))
             return lint(read, self.config.lint), read

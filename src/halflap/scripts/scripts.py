@@ -59,7 +59,7 @@ class Scripts:
     def name(self) -> str:
         return SCRIPTS
 
-    async def look(self) -> dict[str, ScriptError]:
+    async def reread(self) -> dict[str, ScriptError]:
         """Reload changed files; return the tools that cannot be called, and why."""
         broken = (await self.saved()).broken
         return {

@@ -41,7 +41,7 @@ async def list_tools(session: Session, server: str) -> Listing:
     if session.capabilities.tools is not None:
         listed = await _list(session, "tools/list", "tools", _MAX_TOOLS, MAX_MESSAGE_BYTES)
     tools: dict[str, Mapping[str, Any]] = {}
-    again, warnings = [], []
+    repeated, warnings = [], []
     for definition in listed.entries:
         if not _is_named(definition, "name"):
             warnings.append("a tool without a name was left out")
@@ -50,7 +50,7 @@ async def list_tools(session: Session, server: str) -> Listing:
         shown = visible(name, _MAX_SHOWN)
         if name in tools:
             warnings.append(f"tool {shown!r} is listed twice; the second was left out")
-            again.append(definition)
+            repeated.append(definition)
             continue
         if not isinstance(definition.get("inputSchema"), dict):
             warnings.append(f"tool {shown!r} has no input schema; any arguments are accepted")
@@ -74,7 +74,7 @@ async def list_tools(session: Session, server: str) -> Listing:
         protocol_version=session.protocol_version,
         server_info=about[:_MAX_SERVER_INFO] or None,
         ttl_seconds=None if listed.ttl_seconds == math.inf else listed.ttl_seconds,
-        again=tuple(again),
+        repeated=tuple(repeated),
         warnings=(*warnings, _TOO_LONG) if listed.is_cut else tuple(warnings),
     )
 

@@ -185,7 +185,7 @@ async def optimize(
     try:
         async with invocation.gateway(config) as gateway:
             dspy, programs = gateway.parts.dspy, gateway.parts.programs
-            await dspy.look()
+            await dspy.reread()
             tool = f"{DSPY}__{name}"
             tools = await programs.destructive_within(tool)
             context = programs.under_rules(confirmed(tools, tool, yes=yes))
