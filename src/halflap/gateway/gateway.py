@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -54,6 +63,7 @@ class Gateway:
         self._refresh_stale = refresh_stale
         self._client_roots: Callable[[], Awaitable[Sequence[Mapping[str, Any]]]] | None = None
         self._listeners: list[Callable[[ServerEvent], None]] = []
+        self._reload_listeners: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._parts = Lazy(self._build)
         self._closing = asyncio.Event()
         self._retiring: set[asyncio.Task[None]] = set()
@@ -108,9 +118,11 @@ class Gateway:
         self._parts = new
         if old.made is not None:
             old.made.calls.policy.access = config
-        task = asyncio.create_task(self._retire(old, before.execution.timeout_seconds))
-        self._retiring.add(task)
-        task.add_done_callback(self._retiring.discard)
+        following = [listener() for listener in self._reload_listeners]
+        for work in (self._retire(old, before.execution.timeout_seconds), *following):
+            task = asyncio.create_task(work)
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
 
     async def close(self) -> None:
         """Stop every server, and write what is still queued."""
@@ -236,6 +248,10 @@ class Gateway:
     def on_event(self, listener: Callable[[ServerEvent], None]) -> None:
         """Call this when a server announces a changed list or an updated resource."""
         self._listeners.append(listener)
+
+    def on_reload(self, listener: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Await this in the background after each reload: servers are connected anew then."""
+        self._reload_listeners.append(listener)
 
     def _announce(self, event: ServerEvent) -> None:
         for listener in self._listeners:

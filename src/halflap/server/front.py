@@ -64,6 +64,7 @@ class Front:
         self._with_roots: Connection | None = None
         """A client that can be asked for its roots."""
         self._lowest_level = len(LEVELS)
+        gateway.on_reload(self._ask_for_log_messages)
         self.server = _Server(
             "halflap",
             version=__version__,
@@ -170,8 +171,13 @@ class Front:
         set_log_level(context, params.level)
         if LEVELS.index(params.level) < self._lowest_level:
             self._lowest_level = LEVELS.index(params.level)
-            await (await (await self._gateway.prepare()).pool.get()).set_log_level(params.level)
+            await self._ask_for_log_messages()
         return types.EmptyResult()
+
+    async def _ask_for_log_messages(self) -> None:
+        if self._lowest_level < len(LEVELS):
+            pool = await (await self._gateway.prepare()).pool.get()
+            await pool.set_log_level(LEVELS[self._lowest_level])
 
     # Connections of the older era
 

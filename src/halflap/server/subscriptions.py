@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,10 @@ _METHODS: dict[type, str] = {
 class _OlderClient:
     """A connected client of the older era: its subscriptions, and the queue of its messages."""
 
-    def __init__(self, connection: Connection, subscribe: Callable[[Callable[[Event], None]], Any]) -> None:
+    def __init__(
+        self, connection: Connection, principal: str, subscribe: Callable[[Callable[[Event], None]], Any]
+    ) -> None:
+        self.principal = principal
         self.subscribed: dict[str, Target] = {}
         self.leave = subscribe(self._enqueue)
         self._connection = connection
@@ -89,8 +93,11 @@ class Subscriptions:
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._clients: dict[Connection, _OlderClient] = {}
+        self._watched: Counter[tuple[str, Target]] = Counter()
+        """By principal and resource: the clients that watch it."""
         self._publishing: set[asyncio.Task[None]] = set()
         gateway.on_event(self._on_event)
+        gateway.on_reload(self._watch_again)
 
     def connected(self, context: Context) -> None:
         """Register a client of the older era after its handshake."""
@@ -100,14 +107,15 @@ class Subscriptions:
     def _client(self, context: Context) -> _OlderClient:
         connection = connection_of(context)
         if connection not in self._clients:
-            self._clients[connection] = _OlderClient(connection, self._bus.subscribe)
+            client = _OlderClient(connection, principal_of(context), self._bus.subscribe)
+            self._clients[connection] = client
             connection.exit_stack.push_async_callback(self._disconnected, connection)
         return self._clients[connection]
 
     async def _disconnected(self, connection: Connection) -> None:
         client = self._clients.pop(connection)
         client.leave()
-        await self._unsubscribe(client.subscribed)
+        await self._unsubscribe(client.principal, client.subscribed)
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """Handle `resources/subscribe`, of the older era."""
@@ -122,7 +130,7 @@ class Subscriptions:
         """Handle `resources/unsubscribe`, of the older era."""
         subscribed, uri = self._client(context).subscribed, str(params.uri)
         if uri in subscribed:
-            await self._unsubscribe({uri: subscribed.pop(uri)})
+            await self._unsubscribe(principal_of(context), {uri: subscribed.pop(uri)})
         return types.EmptyResult()
 
     async def listen(
@@ -142,7 +150,7 @@ class Subscriptions:
             return await self._listen(context, params.model_copy(update={"notifications": honored}))
         finally:
             with anyio.CancelScope(shield=True):
-                await self._unsubscribe(subscribed)
+                await self._unsubscribe(principal_of(context), subscribed)
 
     async def _subscribe(self, uri: str, principal: str, subscribed: int) -> Target:
         if subscribed >= MAX_SUBSCRIPTIONS:
@@ -150,11 +158,22 @@ class Subscriptions:
             raise MCPError(types.INVALID_REQUEST, message)
         target = await self._router.resource(uri, principal)
         with protocol_errors():
-            await (await self._gateway.seen_by(principal).prepare()).passing.subscribe(*target)
+            await self._watch(principal, target)
+        self._watched[principal, target] += 1
         return target
 
-    async def _unsubscribe(self, subscribed: Mapping[str, Target]) -> None:
+    async def _watch(self, principal: str, target: Target) -> None:
+        await (await self._gateway.seen_by(principal).prepare()).passing.subscribe(*target)
+
+    async def _watch_again(self) -> None:
+        for principal, target in list(self._watched.elements()):
+            # The server may be gone, or the resource blocked now.
+            with suppress(HalflapError):
+                await self._watch(principal, target)
+
+    async def _unsubscribe(self, principal: str, subscribed: Mapping[str, Target]) -> None:
         for target in subscribed.values():
+            self._watched[principal, target] -= 1
             # The server may be gone, and our own gateway may be closing.
             with suppress(HalflapError), anyio.move_on_after(_SEND_SECONDS):
                 await (await self._gateway.prepare()).passing.unsubscribe(*target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -251,6 +252,34 @@ async def test_updates_of_a_resource_are_forwarded_until_it_is_unsubscribed(
                 assert getattr(event, "uri", None) == uri
         if legacy:
             await until(lambda: ("unsubscribe", uri) in one.state.heard)
+
+
+@pytest.mark.parametrize("mode", [OLD, NEW])
+async def test_a_reload_of_the_configuration_ends_no_subscription_and_keeps_the_level(
+    home: Path, mode: str
+) -> None:
+    uri = "test://watched-resource"
+    updates: list[Any] = []
+    async with single(home, mode, legacy=True, execution={"timeout_seconds": 0.1}) as one:
+
+        async def watch() -> None:
+            if mode == OLD:
+                await one.client.set_logging_level("info")
+                await one.client.subscribe_resource(uri)
+            else:
+                async with one.client.listen(resource_subscriptions=[uri]) as stream:
+                    updates.append(await anext(stream))
+
+        watching = asyncio.create_task(watch())
+        await until(lambda: ("subscribe", uri) in one.state.heard)
+        one.state.heard.clear()
+        await one.gateway.reload(replace(one.gateway.config, servers=()))
+        await until(lambda: ("subscribe", uri) in one.state.heard)
+        await until(lambda: mode == NEW or ("level", "info") in one.state.heard)
+        await asyncio.gather(*one.gateway._retiring)
+        await one.client.call_tool("test_update_resource", {"uri": uri})
+        await until(lambda: updates or one.person.heard(types.ResourceUpdatedNotification))
+        watching.cancel()
 
 
 async def test_a_tool_that_needs_a_task_is_run_as_one(home: Path) -> None:
